@@ -26,15 +26,15 @@ import numpy as np
 import torch
 
 from yaie.attention.backend import AttentionBackend, PreparedStep
-from yaie.attention.choose import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.registry import choose_backend
 from yaie.attention.spec import AttentionSpec
+from yaie.base.errors import ConfigError
 from yaie.bench.machine import describe_machine
-from yaie.errors import ConfigError
-from yaie.kernels import loader
+from yaie.kernels import library_search
+from yaie.kvcache.int8_rows import StoredRows, store
 from yaie.kvcache.pool import KVPool, LayerShape
-from yaie.kvcache.quantized import StoredRows, store
 
 # A layer of Qwen3-0.6B.
 SPEC = AttentionSpec(
@@ -153,12 +153,12 @@ def measure_attention(
     backends = {"reference": choose_backend(torch.device("cpu"), "reference")}
     best = choose_backend(torch.device("cpu"))
     backends[best.name] = best
-    loaded = loader.load()
+    loaded = library_search.load()
     limits = _limits()
     return {
         "benchmark": "attention",
         "machine": describe_machine() | {"threads": threads},
-        "kernels": loader.status().reason,
+        "kernels": library_search.status().reason,
         "instruction_set": loaded.instruction_set if loaded else None,
         "layer": dataclasses.asdict(SPEC),
         "dtype": str(dtype).removeprefix("torch."),
@@ -180,9 +180,9 @@ def compare_instruction_sets(
     Raises ConfigError for an unavailable set.
     """
     torch.set_num_threads(threads)
-    library = loader.load()
+    library = library_search.load()
     if library is None:
-        raise ConfigError(loader.status().reason)
+        raise ConfigError(library_search.status().reason)
     backend, usual = CpuBackend(library, threads), library.instruction_set
     try:
         results = [_compare_sets(each, names, backend, dtype, repeats) for each in COMPARED]

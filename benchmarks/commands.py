@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from yaie.cli.failures import CommandFailed, usage_error
+from yaie.base.advised_error import AdvisedError
+from yaie.cli.failures import usage_error
 from yaie.cli.options import parse_count
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def peers(
         return
     chosen, absent = choose_peers(_names(peers), _precisions(quantization), home)
     if not chosen:
-        raise CommandFailed(
+        raise AdvisedError(
             "no peer to run",
             why=f"none of {', '.join(peer.name for peer in absent)} is in {home}",
             advice=LIST,
@@ -193,8 +194,8 @@ def _facts_of(model: str) -> ModelFacts:
     from benchmarks.peers.runner import ModelFacts
     from benchmarks.peers.workloads import read_vocabulary
     from yaie.kvcache.pool import bytes_per_token
-    from yaie.models.folder import resolve_model_path
-    from yaie.models.geometry import estimate_pool_shapes
+    from yaie.models.architecture.layer_shapes import estimate_pool_shapes
+    from yaie.models.load.folder import resolve_model_path
 
     folder = resolve_model_path(model)
     config = AutoConfig.from_pretrained(folder)

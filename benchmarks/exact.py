@@ -18,12 +18,12 @@ import numpy as np
 
 from benchmarks.attention import Workload
 from yaie.attention.plan import StepPlan
+from yaie.base.settings import EngineConfig
 from yaie.bench.machine import describe_machine
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.engine.executor import Executor
-from yaie.kernels import loader
-from yaie.models.loader import load_model
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.kernels import library_search
+from yaie.models.load.loader import load_model
 
 WORKLOADS = (
     Workload("decode 1 at 256", sequences=1, shared=0, own=256, rows=1),
@@ -54,7 +54,7 @@ def measure_exact(
         "exact": choose_executor(load_model(config), exact=True),
     }
     fitting = [workload for workload in WORKLOADS if workload.length <= usual.max_model_len]
-    loaded = loader.load()
+    loaded = library_search.load()
     return {
         "benchmark": "exact",
         "machine": describe_machine(),

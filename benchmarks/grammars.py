@@ -16,10 +16,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, Grammar, SamplingParams
 from yaie.bench.machine import describe_machine
-from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.types import GenerationRequest, Grammar, SamplingParams
 
 BATCH = 32
 NUM_STEPS = 48

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.bench.machine import describe_machine
 from yaie.engine.request import Request
 from yaie.engine.sampling_state import SamplingState
+from yaie.engine.scheduled_step import SampledToken
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import SampledToken
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.types import GenerationRequest, SamplingParams
 
 BATCHES = (1, 16, 64, 256)
 SHAPES = ((0, 1024), (896, 128))  # shared tokens and own tokens of each prompt

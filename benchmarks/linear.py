@@ -21,13 +21,13 @@ import torch
 from torch import nn
 
 from yaie.bench.machine import describe_machine
-from yaie.kernels import loader as kernels
-from yaie.kernels.decoder import SET, Linear
+from yaie.kernels import library_search as kernels
+from yaie.kernels.decoder_structures import SET, Linear
 from yaie.kernels.library import Library
+from yaie.models.native.native_structure import LinearParts
 from yaie.models.native.packing import Packer
-from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 KINDS = ("bfloat16", "int8", "int4")
 ROWS = (1, 2, 4, 8, 16, 32, 64, 256, 1024)

@@ -24,11 +24,11 @@ from typing import Any
 
 from llguidance import LLMatcher, LLTokenizer
 
-from yaie.engine.grammar_compiler import GrammarCompiler
-from yaie.errors import InvalidRequest
-from yaie.models.folder import open_folder
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import Grammar
+from yaie.engine.grammar.compiler import GrammarCompiler
+from yaie.models.load.folder import open_folder
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import Grammar
 
 DRAFTS = {
     "draft4": "http://json-schema.org/draft-04/schema#",

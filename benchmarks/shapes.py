@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 VOCABULARY = 32_768
 _CONTEXT = 16_384

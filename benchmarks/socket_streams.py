@@ -23,11 +23,11 @@ from typing import Any
 import uvicorn
 
 from benchmarks.streams import PATHS, TEXT, StandInClient
-from server.app import create_app
-from server.protocol import HttpProtocol
+from yaie.base.settings import EngineConfig, Settings
+from yaie.base.types import EngineState
 from yaie.bench.machine import describe_machine
-from yaie.config import EngineConfig, Settings
-from yaie.types import EngineState
+from yaie.server.app import create_app
+from yaie.server.http.protocol import HttpProtocol
 
 STEPS_A_SECOND = 8
 _GROUP = 8  # steps

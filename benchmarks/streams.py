@@ -20,16 +20,22 @@ from typing import Any
 import uvicorn
 from starlette.types import Message
 
-from server.app import create_app
+from yaie.base.errors import EngineUnavailable
+from yaie.base.queries import Answer, Query
+from yaie.base.settings import EngineConfig, Settings
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    EngineInfo,
+    EngineState,
+    ExpectedPrompt,
+    GenerationRequest,
+    TokenDelta,
+)
 from yaie.bench.machine import describe_machine
 from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.wire import Deltas, encode, parent_reader
-from yaie.config import EngineConfig, Settings
-from yaie.errors import EngineUnavailable
-from yaie.queries import Answer, Query
-from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest, TokenDelta
+from yaie.server.app import create_app
 
 BATCHES = (1, 64, 256)
 PATHS: dict[str, dict[str, Any]] = {

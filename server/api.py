@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from server.app import check_no_tls, create_app
-from server.logs import configure_logs
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.server.app import check_no_tls, create_app
+from yaie.server.http.log_setup import configure_logs
 
 try:
     app = create_app()

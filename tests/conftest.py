@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.kernels import shared_loader
 from tests.tiny_model import write_tiny_model
-from yaie.kernels import instruction_sets, loader
+from yaie.kernels import instruction_sets, library_search
 
 # They have an environment of their own: `make test-clients`.
 collect_ignore = ["clients"]
@@ -49,7 +49,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     marks = shared_loader.STARTS_PROCESSES
     if any(item.get_closest_marker(mark) for item in session.items for mark in marks):
-        loader.load()
+        library_search.load()
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from yaie.base.errors import ConfigError
+from yaie.base.settings import (
+    SETTINGS,
+    EngineConfig,
+    Settings,
+    load_settings,
+    unknown_variables,
+)
 from yaie.cli.doctor import settings_with_sources
 from yaie.cli.options import warn_of_unknown_variables
-from yaie.config import SETTINGS, EngineConfig, Settings, load_settings, unknown_variables
-from yaie.errors import ConfigError
-from yaie.kernels import loader
+from yaie.kernels import library_search
 
 
 def test_keywords_override_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,9 +42,9 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     assert load_settings() == default
     shown = {setting["name"]: setting["source"] for setting in settings_with_sources()}
     assert {shown[name] for name in SETTINGS} == {"default"}
-    monkeypatch.setenv(loader.VARIABLE, "")
+    monkeypatch.setenv(library_search.VARIABLE, "")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    found = loader.Loader(prebuilt=Path("none")).status()
+    found = library_search.Loader(prebuilt=Path("none")).status()
     assert "no-such-compiler" in found.reason  # the option was accepted, as `auto` is
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from yaie.base.errors import ConfigError
+from yaie.base.served_models import engine_configs
+from yaie.base.settings import SETTINGS, load_settings
+from yaie.base.settings_file import SUFFIXES
 from yaie.cli.config import settings_schema
 from yaie.cli.main import run_command_line
-from yaie.config import SETTINGS, load_settings
-from yaie.config_file import SUFFIXES
-from yaie.errors import ConfigError
-from yaie.model_list import engine_configs
 
 FORMS = {
     ".yaml": "num-slots: 64\nexact: true\npolicy: FCFS\napi_key: [a, b]\nthreads: null\n",

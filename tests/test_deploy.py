@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from server.endpoints import standard_endpoints
-from server.middleware import OPEN_PATHS
-from yaie.cli.serve import CLOSE_S
-from yaie.config import SETTINGS, load_settings
+from yaie.base.settings import SETTINGS, load_settings
+from yaie.server.http.middleware import OPEN_PATHS
+from yaie.server.routes.endpoint_registry import standard_endpoints
+from yaie.server.serving import CLOSE_S
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

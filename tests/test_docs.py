@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from yaie.base.settings import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS
 from yaie.cli.main import COMMANDS, app
-from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,7 +137,7 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:
-    from yaie import errors
+    from yaie.base import errors
     from yaie.cli import failures
 
     stated = {

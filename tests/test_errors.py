@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from yaie import errors
-from yaie.errors import RequestError, YaieError, request_error
+from yaie.base import errors
+from yaie.base.errors import RequestError, YaieError, request_error
 
 
 def kinds(kind: type[YaieError] = YaieError) -> list[type[YaieError]]:

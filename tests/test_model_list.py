@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from yaie.config import Settings
-from yaie.errors import ConfigError
-from yaie.model_list import engine_configs
+from yaie.base.errors import ConfigError
+from yaie.base.served_models import engine_configs
+from yaie.base.settings import Settings
 
 
 def test_models_have_names_and_settings_of_their_own() -> None:

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from yaie.base.errors import ConfigError
+from yaie.base.renamed_settings import OLD_NAMES, advice_on
+from yaie.base.settings import SETTINGS, load_settings, unknown_variables
 from yaie.cli.main import run_command_line
-from yaie.config import SETTINGS, load_settings, unknown_variables
-from yaie.errors import ConfigError
-from yaie.old_names import OLD_NAMES, advice_on
 
 
 def test_advice_names_settings_that_exist() -> None:

@@ -19,7 +19,7 @@ import pytest
 import yaie
 from tests.kernels.check_wheel import wait_ready
 from tests.kernels.wheel import copy_project
-from yaie import own_version
+from yaie.base import own_version
 
 ROOT = Path(__file__).resolve().parents[1]
 STATED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

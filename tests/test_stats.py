@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import msgspec
 
-from yaie.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
+from yaie.base.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
 
 NUMBERS = [field.name for field in fields(EngineStats) if field.name != "waits"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from yaie.config import EngineConfig, Settings, load_settings
-from yaie.errors import ConfigError
-from yaie.tenants import parse_weights, tenant_digest
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig, Settings, load_settings
+from yaie.base.tenants import parse_weights, tenant_digest
 
 
 def test_weights_are_parsed() -> None:

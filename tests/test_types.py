@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from yaie.config import ENGINE_SETTINGS, LEAST_CONTEXT, EngineConfig
-from yaie.errors import ConfigError, InvalidRequest
-from yaie.types import SAMPLING_FIELDS, SamplingParams
+from yaie.base.errors import ConfigError, InvalidRequest
+from yaie.base.settings import ENGINE_SETTINGS, LEAST_CONTEXT, EngineConfig
+from yaie.base.types import SAMPLING_FIELDS, SamplingParams
 
 
 @pytest.mark.parametrize(

@@ -10,23 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from server.api_server import ApiServer
-    from server.endpoints import EndpointConfig
-    from yaie.config import EngineConfig
-    from yaie.errors import YaieError
-    from yaie.llm import LLM, Engine
-    from yaie.outputs import CompletionOutput, GenerationOutput, RequestOutput, StreamPiece
-    from yaie.python.adapter import EngineAdapter, InferenceEngineAdapter
-    from yaie.python.async_llm import AsyncLLM
-    from yaie.python.choose import Choice
-    from yaie.python.fork import Fork
-    from yaie.python.inference_engine import InferenceEngine
-    from yaie.python.prompt_output import PromptOutput, ReturnSample
-    from yaie.python.warm_up import WarmupConfig
+    from yaie.api.async_llm import AsyncLLM
+    from yaie.api.fork import Fork
+    from yaie.api.llm import LLM, Engine
+    from yaie.api.outputs import (
+        CompletionOutput,
+        GenerationOutput,
+        RequestOutput,
+        StreamPiece,
+    )
+    from yaie.api.prompt_output import PromptOutput, ReturnSample
+    from yaie.api.ranked_choice import Choice
+    from yaie.api.warmup_config import WarmupConfig
+    from yaie.base.errors import YaieError
+    from yaie.base.settings import EngineConfig
+    from yaie.base.types import Grammar, SamplingParams
+    from yaie.compat.adapter import EngineAdapter, InferenceEngineAdapter
+    from yaie.compat.inference_engine import InferenceEngine
     from yaie.remote.async_client import AsyncClient
     from yaie.remote.client import Client
-    from yaie.text.parts import ToolCall
-    from yaie.types import Grammar, SamplingParams
+    from yaie.server.api_server import ApiServer
+    from yaie.server.routes.endpoint_registry import EndpointConfig
+    from yaie.text.output_parts import ToolCall
 
     __version__: str
 
@@ -59,36 +64,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "LLM": "yaie.llm",
-    "ApiServer": "server.api_server",
+    "LLM": "yaie.api.llm",
+    "ApiServer": "yaie.server.api_server",
     "AsyncClient": "yaie.remote.async_client",
-    "AsyncLLM": "yaie.python.async_llm",
-    "Choice": "yaie.python.choose",
+    "AsyncLLM": "yaie.api.async_llm",
+    "Choice": "yaie.api.ranked_choice",
     "Client": "yaie.remote.client",
-    "CompletionOutput": "yaie.outputs",
-    "Engine": "yaie.llm",
-    "EndpointConfig": "server.endpoints",
-    "EngineAdapter": "yaie.python.adapter",
-    "EngineConfig": "yaie.config",
-    "Fork": "yaie.python.fork",
-    "GenerationOutput": "yaie.outputs",
-    "Grammar": "yaie.types",
-    "InferenceEngine": "yaie.python.inference_engine",
-    "InferenceEngineAdapter": "yaie.python.adapter",
-    "PromptOutput": "yaie.python.prompt_output",
-    "RequestOutput": "yaie.outputs",
-    "ReturnSample": "yaie.python.prompt_output",
-    "SamplingParams": "yaie.types",
-    "StreamPiece": "yaie.outputs",
-    "ToolCall": "yaie.text.parts",
-    "WarmupConfig": "yaie.python.warm_up",
-    "YaieError": "yaie.errors",
+    "CompletionOutput": "yaie.api.outputs",
+    "Engine": "yaie.api.llm",
+    "EndpointConfig": "yaie.server.routes.endpoint_registry",
+    "EngineAdapter": "yaie.compat.adapter",
+    "EngineConfig": "yaie.base.settings",
+    "Fork": "yaie.api.fork",
+    "GenerationOutput": "yaie.api.outputs",
+    "Grammar": "yaie.base.types",
+    "InferenceEngine": "yaie.compat.inference_engine",
+    "InferenceEngineAdapter": "yaie.compat.adapter",
+    "PromptOutput": "yaie.api.prompt_output",
+    "RequestOutput": "yaie.api.outputs",
+    "ReturnSample": "yaie.api.prompt_output",
+    "SamplingParams": "yaie.base.types",
+    "StreamPiece": "yaie.api.outputs",
+    "ToolCall": "yaie.text.output_parts",
+    "WarmupConfig": "yaie.api.warmup_config",
+    "YaieError": "yaie.base.errors",
 }
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from yaie.own_version import read_version
+        from yaie.base.own_version import read_version
 
         return read_version()
     home = _HOMES.get(name)

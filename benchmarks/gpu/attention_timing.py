@@ -16,7 +16,7 @@ from benchmarks.gpu.clock import seconds_of
 from benchmarks.gpu.results import Results
 from tests.attention.trees import decode_step
 from yaie.attention.backend import AttentionBackend
-from yaie.attention.choose_attention import DeviceTraits, LayerTraffic, choose_attention
+from yaie.attention.cost_model import DeviceTraits, LayerTraffic, choose_attention
 from yaie.attention.measure_traits import measure_traits
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec

@@ -14,7 +14,7 @@ from benchmarks.gpu.http_load import Bursts
 from benchmarks.gpu.results import Results
 from benchmarks.gpu.shapes import write_shape
 from benchmarks.gpu.trace import trace
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, SamplingParams
 
 _WARM_UP_STEPS = 8
 _names = itertools.count()

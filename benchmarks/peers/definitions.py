@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from yaie.config import SETTINGS
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
+from yaie.base.settings import SETTINGS
 
 Precision = Literal["bf16", "int8", "int4"]
 BITS: dict[str, int] = {"bf16": 16, "int8": 8, "int4": 4}

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httptools
 
-from yaie.errors import YaieError
+from yaie.base.errors import YaieError
 
 
 class PeerFailed(YaieError):

@@ -20,8 +20,8 @@ from rich.table import Table
 from benchmarks.peers.runner import ModelFacts, Options, Results, median_of
 from benchmarks.peers.targets import first_token_in_steps, judge, price_of_sharing
 from benchmarks.peers.workloads import Shape, build
+from yaie.base.errors import InvalidRequest
 from yaie.bench.machine import describe_machine
-from yaie.errors import InvalidRequest
 
 FIGURES = (
     "wall_s",

@@ -23,7 +23,7 @@ from benchmarks.peers.figures import summarize
 from benchmarks.peers.processes import Usage, resident_bytes, tree_of, wait_until_idle
 from benchmarks.peers.running import RunningPeer, free_port, last_words
 from benchmarks.peers.workloads import TOUCH, WARM_UP, Shape, build
-from yaie.errors import YaieError
+from yaie.base.errors import YaieError
 
 _CONVERT_LIMIT_S = 1800.0
 _VERSION_LIMIT_S = 60.0

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from yaie.errors import InvalidRequest, ModelNotFound
+from yaie.base.errors import InvalidRequest, ModelNotFound
 
 _SHORTEST_WORD, _LONGEST_WORD = 3, 8
 _ENOUGH_WORDS = 64

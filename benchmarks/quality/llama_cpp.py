@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.material import Material
-from yaie.errors import RequestFailed
+from yaie.base.errors import RequestFailed
 
 MISSING = (
     "llama.cpp was left out: llama-perplexity is neither in --llama-cpp nor on the PATH; "

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.quality.material import Material, cut_chunks
-from yaie.errors import EngineDied, RequestFailed
+from yaie.base.errors import EngineDied, RequestFailed
 
 if TYPE_CHECKING:
-    from yaie.llm import LLM
+    from yaie.api.llm import LLM
 
 NUM_SLOTS = 16_384  # sixteen chunks at once; the others wait
 
@@ -48,7 +48,7 @@ def measure_apart(model: str, settings: dict[str, Any], material: Material) -> F
 
 def measure(model: str, settings: dict[str, Any], material: Material) -> Figures:
     """Load a model and return its figures."""
-    from yaie.llm import LLM
+    from yaie.api.llm import LLM
 
     with LLM(model, **{"num_slots": NUM_SLOTS, **settings}) as llm:
         info = llm.info
@@ -70,7 +70,7 @@ def measure(model: str, settings: dict[str, Any], material: Material) -> Figures
 
 def text_losses(llm: LLM, material: Material) -> list[list[float]]:
     """Return, by chunk, the negative log-probability of each token behind the first, in nats."""
-    from yaie.types import SamplingParams
+    from yaie.base.types import SamplingParams
 
     token_ids = llm.get_tokenizer().encode(material.text, add_special_tokens=False)
     chunks = cut_chunks(token_ids, material.chunks, material.chunk_tokens)
@@ -86,7 +86,7 @@ def text_losses(llm: LLM, material: Material) -> list[list[float]]:
 
 def greedy_answers(llm: LLM, material: Material) -> list[list[int]]:
     """Return the token ids of each conversation's answer at temperature 0, all in one batch."""
-    from yaie.types import SamplingParams
+    from yaie.base.types import SamplingParams
 
     sampling = SamplingParams(max_tokens=material.answer_tokens, temperature=0)
     outputs = llm.chat(material.conversations, sampling, progress=False)
@@ -95,7 +95,7 @@ def greedy_answers(llm: LLM, material: Material) -> list[list[int]]:
 
 def speed_alone(llm: LLM, material: Material) -> float:
     """Return tokens a second of one answer alone, from its first token to its last."""
-    from yaie.types import SamplingParams
+    from yaie.base.types import SamplingParams
 
     sampling = SamplingParams(max_tokens=material.answer_tokens, temperature=0, ignore_eos=True)
     times: list[float] = []
@@ -112,7 +112,7 @@ def prompt_speed_alone(llm: LLM, material: Material) -> float:
 
     The prompts are parts of the text read backwards, so nothing of them is cached.
     """
-    from yaie.types import SamplingParams
+    from yaie.base.types import SamplingParams
 
     token_ids = llm.get_tokenizer().encode(material.text, add_special_tokens=False)
     length = min(material.prompt_tokens, len(token_ids))

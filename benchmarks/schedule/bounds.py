@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.schedule.sessions import Call
-from yaie.engine.policy import InKeyOrder
+from yaie.engine.queue.policies import InKeyOrder
 from yaie.engine.request import Request
 from yaie.kvcache.eviction import EvictionPolicy, FixedOrder, Rank
 from yaie.kvcache.node import Node

@@ -15,7 +15,7 @@ from benchmarks.schedule.runs import BURST, LOADS, Point, run_point
 from benchmarks.schedule.simulation import COSTS
 from benchmarks.schedule.workloads import EIGHT, WORKLOADS
 from yaie.cli.failures import usage_error
-from yaie.engine.policy import POLICIES as ADMISSION
+from yaie.engine.queue.policies import POLICIES as ADMISSION
 from yaie.kvcache.eviction import POLICIES as EVICTION
 
 POLICIES = (*ADMISSION, "depth-first")

@@ -34,7 +34,7 @@ from benchmarks.schedule.simulation import Setting, Simulation
 from benchmarks.schedule.workloads import EIGHT, Workload, make_workload
 from yaie.bench.machine import describe_machine
 from yaie.cli.failures import usage_error
-from yaie.engine.policy import POLICIES
+from yaie.engine.queue.policies import POLICIES
 
 VLLM = "vllm"
 # The smallest of vLLM's attention on CPUs; its default of 128 hardly fits scaled segments.

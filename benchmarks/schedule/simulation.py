@@ -18,14 +18,14 @@ import numpy as np
 from benchmarks.schedule.bounds import DepthFirst, FurthestNextUse, FutureCalls
 from benchmarks.schedule.sessions import Call, Session
 from benchmarks.schedule.workloads import Workload
+from yaie.base.types import FinishReason, GenerationRequest, SamplingParams, Timings
 from yaie.engine.request import Request, Sequence
 from yaie.engine.sampling_state import SamplingState
+from yaie.engine.scheduled_step import SampledToken
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import SampledToken
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.node import Tokens
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.types import FinishReason, GenerationRequest, SamplingParams, Timings
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from yaie.attention import choose
-from yaie.attention.choose import choose_backend
-from yaie.errors import ConfigError
-from yaie.kernels import loader
+from yaie.attention import registry
+from yaie.attention.registry import choose_backend
+from yaie.base.errors import ConfigError
+from yaie.kernels import library_search
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -21,16 +21,18 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 @pytest.fixture(autouse=True)
 def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset the loader and the warning, as in a new process."""
-    monkeypatch.setattr(loader, "_loader", loader.Loader())
-    choose.warn_of_torch.cache_clear()
-    choose._log_once.cache_clear()
+    monkeypatch.setattr(library_search, "_loader", library_search.Loader())
+    registry.warn_of_torch.cache_clear()
+    registry._log_once.cache_clear()
 
 
 def test_a_missing_library_is_one_warning_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(loader, "_loader", loader.Loader(loader.AUTO, prebuilt=Path("none")))
+    monkeypatch.setattr(
+        library_search, "_loader", library_search.Loader(library_search.AUTO, prebuilt=Path("none"))
+    )
     for _ in range(3):  # chosen several times while a model is loaded
         assert choose_backend(CPU).name == "reference"
     (record,) = caplog.records
@@ -42,14 +44,14 @@ def test_a_missing_library_is_one_warning_with_the_reason(
 def test_a_chosen_reference_backend_is_no_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(loader.VARIABLE, loader.OFF)
+    monkeypatch.setenv(library_search.VARIABLE, library_search.OFF)
     assert choose_backend(CPU).name == "reference"
     assert choose_backend(CPU, "reference").name == "reference"
-    assert not loader.status().loaded
+    assert not library_search.status().loaded
     assert caplog.records == []
 
 
-@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+@pytest.mark.skipif(library_search.load() is None, reason=library_search.status().reason)
 def test_backends_are_chosen_by_device_and_setting() -> None:
     assert choose_backend(CPU).name == "cpu"
     assert choose_backend(CPU, "cpu").name == "cpu"
@@ -91,9 +93,9 @@ def gpu_packages(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
         )
         if row.device == "cuda"
         else row
-        for row in choose._TABLE
+        for row in registry._TABLE
     ]
-    monkeypatch.setattr(choose, "_TABLE", tuple(rows))
+    monkeypatch.setattr(registry, "_TABLE", tuple(rows))
     return obstacles
 
 
@@ -143,21 +145,21 @@ def test_a_named_backend_is_alone(gpu_packages: dict[str, str | None]) -> None:
 def test_a_model_that_a_backend_refuses_falls_to_the_next(
     gpu_packages: dict[str, str | None],
 ) -> None:
-    names = partial(choose.names_after, device=CUDA)
+    names = partial(registry.names_after, device=CUDA)
     assert names(Fake("flashinfer+triton")) == names(Fake("flashinfer")) == ["triton", "reference"]
     assert names(Fake("triton")) == ["reference"]
     gpu_packages["triton"] = "no Triton"
     assert names(Fake("flashinfer")) == ["reference"]
-    assert choose.names_after(choose_backend(CPU, "reference"), CPU) == []
+    assert registry.names_after(choose_backend(CPU, "reference"), CPU) == []
 
 
 def test_flashinfer_without_triton_is_alone(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("flashinfer", reason="FlashInfer is not installed")
-    monkeypatch.setattr(choose.triton_installed, "obstacle", lambda: None)
-    assert choose._make_by_cost(CPU).name == "flashinfer+triton"
-    monkeypatch.setattr(choose.triton_installed, "obstacle", lambda: "no Triton")
+    monkeypatch.setattr(registry.triton_installed, "obstacle", lambda: None)
+    assert registry._make_by_cost(CPU).name == "flashinfer+triton"
+    monkeypatch.setattr(registry.triton_installed, "obstacle", lambda: "no Triton")
     with caplog.at_level(logging.INFO):
-        assert choose._make_by_cost(CPU).name == "flashinfer"
+        assert registry._make_by_cost(CPU).name == "flashinfer"
     assert "without tree decode: no Triton" in caplog.text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.attention.trees import RandomTree, decode_step
-from yaie.attention.choose_attention import (
+from yaie.attention.cost_model import (
     Choice,
     DeviceTraits,
     LayerTraffic,

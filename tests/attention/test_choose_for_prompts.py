@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.attention.trees import RandomTree
-from yaie.attention.choose_attention import DeviceTraits, LayerTraffic, choose_for_prompts
-from yaie.attention.chooser import AttentionChooser
+from yaie.attention.cost_model import DeviceTraits, LayerTraffic, choose_for_prompts
 from yaie.attention.flashinfer.cascade import RowPaths
+from yaie.attention.method_selector import AttentionChooser
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import Segment
 from yaie.attention.spec import AttentionSpec

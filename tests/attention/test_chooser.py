@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.attention.trees import RandomTree, decode_step
-from yaie.attention.choose_attention import METHODS, DeviceTraits, LayerTraffic, Method
-from yaie.attention.chooser import AttentionChooser
+from yaie.attention.cost_model import METHODS, DeviceTraits, LayerTraffic, Method
+from yaie.attention.method_selector import AttentionChooser
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 

@@ -22,17 +22,17 @@ from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
-from yaie.kernels import loader
+from yaie.kernels import library_search
 from yaie.kernels.library import Library
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, fetch, quantize
 from yaie.kvcache.pool import KVPool, LayerShape
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, fetch, quantize
 
 CPU = torch.device("cpu")
-LOADED = loader.load()
+LOADED = library_search.load()
 SETS = LOADED.instruction_sets if LOADED else []
 NUM_SLOTS = 4096
 
-pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 # Largest error of an output, relative to the largest value: rounding of the result, and of stored
 # values with 8 or 11 bits.

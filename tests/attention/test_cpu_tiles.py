@@ -12,7 +12,7 @@ from tests.attention.test_cpu import NUM_SLOTS, SETS, Case, kernels, spec
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.library import Library
-from yaie.kvcache.quantized import QuantizedRows
+from yaie.kvcache.int8_rows import QuantizedRows
 
 __all__ = ["kernels"]
 

@@ -16,7 +16,7 @@ from tests.attention.test_reference import long_prefill
 from tests.attention.trees import RandomTree
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
-from yaie.kernels import loader
+from yaie.kernels import library_search
 from yaie.kernels.library import Library
 
 __all__ = ["kernels"]
@@ -24,7 +24,7 @@ __all__ = ["kernels"]
 CPU = torch.device("cpu")
 SPAN = 4096  # kKeysInSpan
 
-pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 
 def found(

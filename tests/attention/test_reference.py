@@ -8,9 +8,9 @@ import torch
 
 from tests.attention.dense import dense_attention
 from tests.attention.trees import RandomTree
-from yaie.attention import tiles
-from yaie.attention.choose import choose_backend
+from yaie.attention import segment_tiles
 from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.registry import choose_backend
 from yaie.attention.spec import AttentionSpec
 
 PLAIN = {"num_heads": 4, "num_kv_heads": 2, "key_width": 8, "value_width": 8, "scale": 0.35}
@@ -69,12 +69,12 @@ def test_random_trees(feature: str, seed: int) -> None:
 @pytest.mark.parametrize("feature", ["plain", "all at once"])
 def test_tiny_tiles(monkeypatch: pytest.MonkeyPatch, feature: str, seed: int) -> None:
     """Limits so small that every segment is cut and every batch split."""
-    monkeypatch.setattr(tiles, "ROWS_IN_TILE", 3)
-    monkeypatch.setattr(tiles, "SCORES_IN_TILE", 12)
-    monkeypatch.setattr(tiles, "LEAST_KEYS_IN_TILE", 2)
-    monkeypatch.setattr(tiles, "MOST_KEYS_IN_TILE", 5)
-    monkeypatch.setattr(tiles, "BATCHED_SCORES", 8)
-    monkeypatch.setattr(tiles, "BATCHED_KEYS", 64)
+    monkeypatch.setattr(segment_tiles, "ROWS_IN_TILE", 3)
+    monkeypatch.setattr(segment_tiles, "SCORES_IN_TILE", 12)
+    monkeypatch.setattr(segment_tiles, "LEAST_KEYS_IN_TILE", 2)
+    monkeypatch.setattr(segment_tiles, "MOST_KEYS_IN_TILE", 5)
+    monkeypatch.setattr(segment_tiles, "BATCHED_SCORES", 8)
+    monkeypatch.setattr(segment_tiles, "BATCHED_KEYS", 64)
     spec = AttentionSpec(layer=0, **FEATURES[feature])  # type: ignore[arg-type]
     compare(RandomTree(seed).plan(), spec)
 
@@ -105,7 +105,7 @@ def test_tiles_hold_each_visible_key_of_each_row_once(
 ) -> None:
     plan = RandomTree(seed, fold=fold).plan()
     seen: list[set[int]] = [set() for _ in range(plan.num_rows)]
-    for tile in tiles.make_tiles(plan, window):
+    for tile in segment_tiles.make_tiles(plan, window):
         assert len(set(tile.rows.ravel().tolist())) == tile.rows.size
         for rows, positions in zip(tile.rows, tile.key_positions, strict=True):
             for row in rows.tolist():
@@ -137,15 +137,15 @@ def long_prefill(rows: int, keys: int) -> StepPlan:
 
 
 def test_a_long_prefill_is_cut_into_bounded_tiles() -> None:
-    made = tiles.make_tiles(long_prefill(rows=2048, keys=32_768), None)
-    assert max(tile.rows.size * tile.slots.size for tile in made) <= tiles.SCORES_IN_TILE
-    assert max(tile.slots.size for tile in made) <= tiles.MOST_KEYS_IN_TILE
+    made = segment_tiles.make_tiles(long_prefill(rows=2048, keys=32_768), None)
+    assert max(tile.rows.size * tile.slots.size for tile in made) <= segment_tiles.SCORES_IN_TILE
+    assert max(tile.slots.size for tile in made) <= segment_tiles.MOST_KEYS_IN_TILE
     masked = sum(tile.rows.size * tile.slots.size for tile in made if tile.needs_mask)
-    assert masked <= 2 * 2048 * tiles.LEAST_KEYS_IN_TILE  # only around the diagonal
+    assert masked <= 2 * 2048 * segment_tiles.LEAST_KEYS_IN_TILE  # only around the diagonal
 
 
 def test_keys_outside_the_window_are_never_read() -> None:
-    made = tiles.make_tiles(long_prefill(rows=1, keys=32_768), 128)
+    made = segment_tiles.make_tiles(long_prefill(rows=1, keys=32_768), 128)
     assert sum(tile.slots.size for tile in made) == 128
     assert not any(tile.needs_mask for tile in made)
 
@@ -166,5 +166,5 @@ def test_many_short_segments_become_few_tiles() -> None:
         kv_tokens_read=0,
         kv_tokens_unshared=0,
     )
-    assert len(tiles.make_tiles(plan, None)) == 2
+    assert len(segment_tiles.make_tiles(plan, None)) == 2
     compare(plan, AttentionSpec(layer=0, **PLAIN), num_slots=2048)  # type: ignore[arg-type]

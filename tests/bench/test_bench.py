@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from yaie.api.llm import LLM
+from yaie.base.errors import InvalidRequest
 from yaie.bench.offline import measure_offline
 from yaie.bench.shared_prefix import Workload
 from yaie.bench.tree import measure_tree
 from yaie.cli.main import run_command_line
-from yaie.errors import InvalidRequest
-from yaie.llm import LLM
 
 
 @pytest.mark.integration

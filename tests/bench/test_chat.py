@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from yaie.base.errors import InvalidRequest
 from yaie.bench import chat as bench
 from yaie.bench.chat import ChatWorkload, Figures, measure_chats
 from yaie.bench.chat_families import FAMILIES, write_model
 from yaie.cli.bench import chat_lines
 from yaie.cli.main import run_command_line
-from yaie.errors import InvalidRequest
-from yaie.text.chat import ChatTemplate
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.formats.output_format import detect_format
 from yaie.text.next_turn import answer_message, known_prompts
-from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import load_tokenizer
 
 FORMS = {"qwen3": "hermes", "llama3": "llama", "mistral": "mistral", "chatml": "hermes"}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.models.hub import LocalHub
-from yaie.bench.replay import Goal, Reply, replay, report_of
+from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.bench.trace import TracedRequest, read_trace, reusable_tokens
+from yaie.bench.trace_replay import Goal, Reply, replay, report_of
 from yaie.cli.main import run_command_line
 from yaie.cli.replay import replay_lines
-from yaie.errors import InvalidRequest, RequestFailed
 
 LINES: list[dict[str, Any]] = [
     {"timestamp": 1050, "input_length": 40, "output_length": 4, "hash_ids": [1, 2, 3]},

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from yaie.base.errors import RequestFailed
+from yaie.base.settings import EngineConfig
 from yaie.bench import start as start_module
 from yaie.bench.memory import MemoryWatch, can_measure, process_tree
 from yaie.bench.shared_prefix import Workload
@@ -24,10 +26,8 @@ from yaie.bench.start import (
     measure_start,
     packed_folder,
 )
-from yaie.config import EngineConfig
-from yaie.errors import RequestFailed
-from yaie.kernels import loader
-from yaie.models.packed_cache import SUFFIX, UNFINISHED, open_cache
+from yaie.kernels import library_search
+from yaie.models.native.packed_cache import SUFFIX, UNFINISHED, open_cache
 
 needs_proc = pytest.mark.skipif(not can_measure(), reason="the system shows no memory")
 SMALL = Workload(requests=3, shared_prefix=32, own=8, output=4)
@@ -133,7 +133,7 @@ def test_caches_that_a_kind_must_not_find_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+@pytest.mark.skipif(library_search.load() is None, reason=library_search.status().reason)
 def test_a_start_with_everything_cached_finds_packed_weights(tiny_model_dir: Path) -> None:
     settings = {"model": str(tiny_model_dir), "threads": 1}
     report = measure_start(settings, SMALL, repeats=1)

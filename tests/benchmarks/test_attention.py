@@ -8,8 +8,8 @@ import torch
 from benchmarks import attention
 from benchmarks.attention import SPEC, Workload, compare_instruction_sets, measure_attention
 from tests.attention.dense import path_of
-from yaie.errors import ConfigError
-from yaie.kernels import loader
+from yaie.base.errors import ConfigError
+from yaie.kernels import library_search
 
 
 def test_plans_have_the_counted_operations_and_slots() -> None:
@@ -40,7 +40,7 @@ def test_every_backend_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(value > 0 for value in milliseconds.values())
 
 
-@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+@pytest.mark.skipif(library_search.load() is None, reason=library_search.status().reason)
 def test_instruction_sets_take_turns_and_the_usual_one_returns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -48,7 +48,7 @@ def test_instruction_sets_take_turns_and_the_usual_one_returns(
     monkeypatch.setattr(attention, "COMPARED", small)
     monkeypatch.setattr(attention, "POOL_BYTES", 1)
     monkeypatch.setattr(attention, "LEAST_TURN_S", 0)
-    library = loader.load()
+    library = library_search.load()
     assert library is not None
     usual, threads = library.instruction_set, torch.get_num_threads()
     last = library.instruction_sets[-1]

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.grammars import large_schema
 from benchmarks.schema_suite import Case, forms, judge, with_yaie
-from yaie.models.folder import open_folder
+from yaie.models.load.folder import open_folder
 from yaie.text.tokenizer import load_tokenizer
 
 TWO = {"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": False}

@@ -11,7 +11,7 @@ from benchmarks import shapes
 from benchmarks.peers.workloads import read_vocabulary
 from benchmarks.shapes import MODEL_SHAPES, ModelShape, train_tokenizer, write_model, write_models
 from yaie import LLM, SamplingParams
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 TINY = {"tiny-shape": ModelShape("LlamaConfig", 64, 96, 2, 4, 2, 16, 1e-5)}
 

@@ -17,18 +17,18 @@ import pytest
 import requests
 import uvicorn
 
-from server.app import create_app
 from tests.cli.conftest import Cli
 from tests.server.scripted_client import ScriptedClient
-from yaie.cli import connection
-from yaie.cli.connection import FoundServer
+from yaie.base.advised_error import AdvisedError
+from yaie.base.settings import Settings
+from yaie.base.types import EngineState
 from yaie.cli.doctor import _check_port
-from yaie.cli.failures import CommandFailed
 from yaie.cli.main import run_command_line
 from yaie.cli.remote import ServerAnswers
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.config import Settings
-from yaie.types import EngineState
+from yaie.remote import discovery
+from yaie.remote.discovery import FoundServer
+from yaie.server.app import create_app
 
 pytestmark = pytest.mark.integration
 
@@ -185,9 +185,9 @@ def test_a_timeout_is_exit_code_124(yaie: Cli, yaie_server: str) -> None:
 def test_only_a_server_that_says_it_is_yaie_is_found(
     yaie_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "PROBE_S", 5.0)
+    monkeypatch.setattr(discovery, "PROBE_S", 5.0)
     port = int(yaie_server.rsplit(":", 1)[1])
-    assert connection.find_server(port, "secret") == FoundServer(yaie_server, ("tiny",))
+    assert discovery.find_server(port, "secret") == FoundServer(yaie_server, ("tiny",))
     keys = []
 
     class Stranger(http.server.BaseHTTPRequestHandler):
@@ -203,10 +203,10 @@ def test_only_a_server_that_says_it_is_yaie_is_found(
 
     with http.server.HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
         threading.Thread(target=stranger.serve_forever, daemon=True).start()
-        assert connection.find_server(stranger.server_port, "secret") is None
+        assert discovery.find_server(stranger.server_port, "secret") is None
         stranger.shutdown()
     assert keys == [None]
-    assert connection.find_server(stranger.server_port, "secret") is None
+    assert discovery.find_server(stranger.server_port, "secret") is None
 
 
 @pytest.fixture
@@ -230,16 +230,16 @@ def starting_server(tiny_model_dir: Path) -> Iterator[int]:
 def test_a_server_that_is_still_loading_is_found_and_says_so(
     starting_server: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(connection, "PROBE_S", 30.0)
+    monkeypatch.setattr(discovery, "PROBE_S", 30.0)
     url = f"http://127.0.0.1:{starting_server}"
-    assert connection.find_server(starting_server) == FoundServer(url, ("tiny",))
+    assert discovery.find_server(starting_server) == FoundServer(url, ("tiny",))
     monkeypatch.setenv("YAIE_PORT", str(starting_server))
     in_use = f"127.0.0.1:{starting_server} is in use by a YAIE server serving tiny"
     assert _check_port() == ("ok", in_use)
     for name in ("YAIE_MODEL", "YAIE_BASE_URL"):
         monkeypatch.setenv(name, "")  # as if it were not set
-    found = functools.partial(connection.find_server, starting_server)
-    monkeypatch.setattr(connection, "find_server", found)
+    found = functools.partial(discovery.find_server, starting_server)
+    monkeypatch.setattr(discovery, "find_server", found)
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         assert run_command_line(["what is a tree?"]) == 5
@@ -266,7 +266,7 @@ def test_a_server_that_hangs_up_in_an_answer_is_exit_code_5() -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         source = ServerAnswers(url, "m")
         pieces = []
-        with pytest.raises(CommandFailed) as failure:
+        with pytest.raises(AdvisedError) as failure:
             pieces.extend(
                 source.stream([{"role": "user", "content": "x"}], SamplingOptions(max_tokens=4))
             )

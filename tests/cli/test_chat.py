@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import EngineDied, YaieError
+from yaie.base.types import Grammar, Usage
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
 from yaie.cli.chat import answer_turn, converse, read_turn, take_turn
 from yaie.cli.chat_commands import ChatState, Leave, complete, obey
-from yaie.cli.failures import CommandFailed
 from yaie.cli.local import ModelAnswers
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.errors import EngineDied, YaieError
-from yaie.types import Grammar, Usage
 
 USER = {"role": "user", "content": "one"}
 ASSISTANT = {"role": "assistant", "content": "ONE"}
@@ -237,7 +237,7 @@ def test_tab_completes_commands(line: str, completions: list[str]) -> None:
 
 
 def test_a_failed_save_advises_another_path(state: ChatState, tmp_path: Path) -> None:
-    with pytest.raises(CommandFailed, match="cannot write") as failure:
+    with pytest.raises(AdvisedError, match="cannot write") as failure:
         run(f"/save {tmp_path}", state)
     assert failure.value.advice == "another path"
 
@@ -289,7 +289,7 @@ def test_turns_before_undecodable_input_are_answered(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", piped("déjà\n".encode() + b"d\xe9j\xe0 vu\nagain\n"))
-    with pytest.raises(CommandFailed, match="not UTF-8") as caught:
+    with pytest.raises(AdvisedError, match="not UTF-8") as caught:
         converse(LoudAnswers(), state, is_interactive=False)
     assert caught.value.exit_code == 2
     assert capsys.readouterr().out == "DÉJÀ\n"

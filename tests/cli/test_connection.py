@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.recording_server import RecordingServer, ask, recording_server
-from yaie.cli.connection import FoundServer, choose_key, find_server, read_base
-from yaie.cli.failures import CommandFailed
+from yaie.base.advised_error import AdvisedError
+from yaie.cli.connection import choose_key, read_base
 from yaie.cli.main import run_command_line
 from yaie.cli.remote import ServerAnswers
+from yaie.remote.discovery import FoundServer, find_server
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_addresses_are_read_as_people_write_them(text: str, url: str) -> None:
     ],
 )
 def test_a_malformed_address_is_a_usage_error_with_advice(text: str, advice: str) -> None:
-    with pytest.raises(CommandFailed) as failure:
+    with pytest.raises(AdvisedError) as failure:
         ServerAnswers(text)
     assert failure.value.exit_code == 2
     assert advice in failure.value.advice
@@ -135,9 +136,9 @@ def test_a_found_server_that_refuses_the_key_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("yaie.cli.connection.PROBE_S", 30.0)
+    monkeypatch.setattr("yaie.remote.discovery.PROBE_S", 30.0)
     found = functools.partial(find_server, server.server_port)
-    monkeypatch.setattr("yaie.cli.connection.find_server", found)
+    monkeypatch.setattr("yaie.remote.discovery.find_server", found)
     monkeypatch.setattr("yaie.cli.local.ModelAnswers", pytest.fail)
     server.refuses_with, server.refusal = status, refusal
     with Path(os.devnull).open() as nothing:
@@ -153,7 +154,7 @@ def test_a_found_server_that_refuses_the_key_is_reported(
 def test_a_key_is_sent_in_utf_8_as_the_server_reads_it(
     key: str, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("yaie.cli.connection.PROBE_S", 30.0)
+    monkeypatch.setattr("yaie.remote.discovery.PROBE_S", 30.0)
     monkeypatch.setenv("YAIE_API_KEY", f" {key} , other")
     found = find_server(server.server_port, choose_key(None, is_named=False))
     assert found == FoundServer(server.url, ("m",))
@@ -187,7 +188,7 @@ def test_the_key_comes_from_the_flag_or_a_variable(
 
 
 def test_a_blank_key_flag_is_a_usage_error() -> None:
-    with pytest.raises(CommandFailed, match="holds no key"):
+    with pytest.raises(AdvisedError, match="holds no key"):
         choose_key(" , ", is_named=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from yaie.base.advised_error import AdvisedError
 from yaie.cli.dispatch import edit_distance, with_command
-from yaie.cli.failures import CommandFailed
 from yaie.cli.main import _NAMES, COMMANDS, _take_global_flags, app
 
 
@@ -13,8 +13,8 @@ def dispatched(*typed: str) -> list[str]:
     return with_command(list(typed), COMMANDS, _NAMES)
 
 
-def refusal(*typed: str) -> CommandFailed:
-    with pytest.raises(CommandFailed) as failure:
+def refusal(*typed: str) -> AdvisedError:
+    with pytest.raises(AdvisedError) as failure:
         dispatched(*typed)
     assert failure.value.exit_code == 2
     return failure.value

@@ -8,6 +8,8 @@ import socket
 import pytest
 
 from tests.cli.conftest import Cli
+from yaie.base.errors import ConfigError
+from yaie.base.settings import SETTINGS
 from yaie.cli.doctor import (
     _check_port,
     _check_settings,
@@ -15,8 +17,6 @@ from yaie.cli.doctor import (
     run_check,
     settings_with_sources,
 )
-from yaie.config import SETTINGS
-from yaie.errors import ConfigError
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from yaie.cli.failures import CommandFailed
+from yaie.base.advised_error import AdvisedError
+from yaie.base.types import Grammar
 from yaie.cli.grammar_options import grammar_of
 from yaie.cli.main import run_command_line
-from yaie.remote.bodies import fields_of
-from yaie.types import Grammar
+from yaie.remote.request_bodies import fields_of
 
 SCHEMA = {
     "type": "object",
@@ -87,7 +87,7 @@ def test_a_cut_answer_and_an_unusable_form_are_reported(yaie: Cli, yaie_server: 
 def test_the_flags_exclude_each_other(schema_file: Path) -> None:
     assert grammar_of(None, None, None) is None
     assert grammar_of(None, None, []) is None
-    with pytest.raises(CommandFailed, match="--schema and --choice exclude each other"):
+    with pytest.raises(AdvisedError, match="--schema and --choice exclude each other"):
         grammar_of(schema_file, None, ["a"])
 
 
@@ -107,7 +107,7 @@ def test_a_file_without_a_schema_is_named(
     file = tmp_path / "file.json"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(CommandFailed, match=message) as failure:
+    with pytest.raises(AdvisedError, match=message) as failure:
         grammar_of(file, None, None)
     assert failure.value.exit_code == 2
     assert str(file) in failure.value.message

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import ContextLengthExceeded, YaieError
 from yaie.cli.answers import AnswerStream
-from yaie.cli.failures import CommandFailed, show_failure
+from yaie.cli.failures import show_failure
 from yaie.cli.local import ModelAnswers, compilation_shown
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.errors import ContextLengthExceeded, YaieError
 
 QUESTION = [{"role": "user", "content": "hello " * 20}]
 
@@ -21,7 +22,7 @@ def test_the_compilation_of_the_kernels_is_a_note(
 ) -> None:
     monkeypatch.setattr("yaie.cli.terminal._quiet", False)
     monkeypatch.setattr("yaie.cli.terminal.notes_are_shown", lambda: True)
-    log = logging.getLogger("yaie.kernels.loader")
+    log = logging.getLogger("yaie.kernels.library_search")
     with compilation_shown():
         log.info("compiling the kernels, once (about %d s)", 15)
         log.warning("the library cannot be kept")
@@ -47,7 +48,7 @@ def test_a_pool_that_is_too_small_is_blamed(
 ) -> None:
     source = ModelAnswers({"model": str(tiny_model_dir), "num_slots": 10, "threads": 1})
     try:
-        with pytest.raises(CommandFailed, match="the KV pool limits the context to 10") as failure:
+        with pytest.raises(AdvisedError, match="the KV pool limits the context to 10") as failure:
             ask(source, SamplingOptions(max_tokens=512, shrinks_to_fit=True))
     finally:
         source.close()
@@ -74,7 +75,7 @@ def test_another_model_needs_another_chat(tiny_model_dir: Path) -> None:
     try:
         (name,) = source.models()
         source.use_model(name)
-        with pytest.raises(CommandFailed, match="has loaded") as failure:
+        with pytest.raises(AdvisedError, match="has loaded") as failure:
             source.use_model("other")
     finally:
         source.close()

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 import typer
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import InvalidRequest
+from yaie.base.setting_field import Setting
+from yaie.base.settings import SETTINGS
 from yaie.cli import terminal
-from yaie.cli.failures import CommandFailed
 from yaie.cli.main import app
 from yaie.cli.options import (
     ENGINE_FLAGS,
@@ -23,9 +26,6 @@ from yaie.cli.options import (
 )
 from yaie.cli.run import LONGEST_TIMEOUT_S, time_limit
 from yaie.cli.sampling_options import make_options
-from yaie.config import SETTINGS
-from yaie.errors import InvalidRequest
-from yaie.setting import Setting
 
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=lambda setting: setting.name)
@@ -95,7 +95,7 @@ def test_only_what_was_typed_is_handed_on() -> None:
 @pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0", "1e300", "-0.0"])
 def test_a_time_limit_that_no_clock_can_count_is_a_usage_error(seconds: str) -> None:
     with (
-        pytest.raises(CommandFailed, match="--timeout must be") as failure,
+        pytest.raises(AdvisedError, match="--timeout must be") as failure,
         time_limit(float(seconds)),
     ):
         raise AssertionError("the command began")
@@ -104,7 +104,7 @@ def test_a_time_limit_that_no_clock_can_count_is_a_usage_error(seconds: str) -> 
 
 def test_code_that_handles_exceptions_is_stopped_too() -> None:
     """The engine handles a failed step and continues; the alarm is a BaseException instead."""
-    with pytest.raises(CommandFailed, match="no complete answer") as failure, time_limit(0.05):
+    with pytest.raises(AdvisedError, match="no complete answer") as failure, time_limit(0.05):
         while True:
             with contextlib.suppress(Exception):  # as the engine does
                 threading.Event().wait(10)

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from tests.cli.conftest import FULL_DEVICE, UNWRITABLE, Cli, in_a_shell
-from yaie.kernels.loader import load
+from yaie.kernels.library_search import load
 
 pytestmark = pytest.mark.integration
 

@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 
-from server.errors import error_body
 from tests.cli.conftest import UNWRITABLE, Cli, in_a_shell
 from tests.cli.recording_server import RecordingServer, ask, recording_server
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import (
+    ContextLengthExceeded,
+    EngineDied,
+    EngineDraining,
+    RequestFailed,
+)
 from yaie.cli.answers import Question
-from yaie.cli.failures import CommandFailed, show_failure
+from yaie.cli.failures import show_failure
 from yaie.cli.remote import ServerAnswers
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.errors import ContextLengthExceeded, EngineDied, EngineDraining, RequestFailed
+from yaie.server.http.http_errors import error_body
 
 
 @pytest.fixture
@@ -41,7 +47,7 @@ def test_the_default_length_yields_to_a_hidden_context(
 ) -> None:
     server.has_room = False
     assert ask(server.url, question, shrinks_to_fit=True) == "hi"
-    with pytest.raises(CommandFailed, match="too long") as failure:
+    with pytest.raises(AdvisedError, match="too long") as failure:
         ask(server.url, question)
     assert failure.value.exit_code == 2
 
@@ -61,7 +67,7 @@ def test_an_error_in_a_stream_has_the_exit_code_of_a_reply(
     error: Any, exit_code: int, server: RecordingServer
 ) -> None:
     server.events = [{"choices": [{"delta": {"content": "be"}}]}, {"error": error}]
-    with pytest.raises(CommandFailed) as failure:
+    with pytest.raises(AdvisedError) as failure:
         ask(server.url)
     assert failure.value.exit_code == exit_code
     assert failure.value.message == (error if isinstance(error, str) else error["message"])
@@ -122,7 +128,7 @@ def test_a_broken_stream_is_reported_as_incomplete(
     texts: list[str], server: RecordingServer
 ) -> None:
     server.events = [{"choices": [{"text": text}]} for text in texts]
-    with pytest.raises(CommandFailed) as failure:
+    with pytest.raises(AdvisedError) as failure:
         ask(server.url, "raw text")
     assert str(failure.value).startswith(
         "the answer is incomplete" if texts else "no answer from the server"
@@ -134,7 +140,7 @@ def test_a_broken_stream_is_reported_as_incomplete(
 def test_a_refusal_has_the_exit_code_of_its_status(status: int, server: RecordingServer) -> None:
     source = ServerAnswers(server.url)
     server.refuses_with = status
-    with pytest.raises(CommandFailed, match="no") as failure:
+    with pytest.raises(AdvisedError, match="no") as failure:
         source.stream("hello", SamplingOptions(max_tokens=4)).finish()
     source.close()
     expected = {404: 3, 408: 1, 429: 1, 500: 1, 503: 5}
@@ -146,7 +152,7 @@ def test_a_refusal_without_a_message_shows_its_status(
     refusal: bytes, server: RecordingServer
 ) -> None:
     server.refuses_with, server.refusal = 413, refusal
-    with pytest.raises(CommandFailed, match="HTTP 413") as failure:
+    with pytest.raises(AdvisedError, match="HTTP 413") as failure:
         ask(server.url)
     assert failure.value.exit_code == 2
 
@@ -212,7 +218,7 @@ def test_a_server_without_a_list_of_models_is_refused(
     models: bytes, server: RecordingServer
 ) -> None:
     server.models = models
-    with pytest.raises(CommandFailed, match=r"not an OpenAI|no answer") as failure:
+    with pytest.raises(AdvisedError, match=r"not an OpenAI|no answer") as failure:
         ask(server.url)
     assert failure.value.exit_code == 5
 
@@ -220,7 +226,7 @@ def test_a_server_without_a_list_of_models_is_refused(
 @pytest.mark.parametrize("status", [404, 405, 501])
 def test_a_web_server_is_not_an_openai_server(status: int, server: RecordingServer) -> None:
     server.refuses_with, server.refusal = status, b"<!DOCTYPE HTML><html>..."
-    with pytest.raises(CommandFailed, match="is not an OpenAI-compatible server") as failure:
+    with pytest.raises(AdvisedError, match="is not an OpenAI-compatible server") as failure:
         ask(server.url)
     assert failure.value.exit_code == 5
     assert "HTML" not in failure.value.message + failure.value.why
@@ -235,7 +241,7 @@ def test_fewer_tokens_are_advised_only_where_they_help(
 ) -> None:
     error = {"message": "too long", "code": "context_length_exceeded", "param": param}
     server.events = [{"error": error}]
-    with pytest.raises(CommandFailed) as failure:
+    with pytest.raises(AdvisedError) as failure:
         ask(server.url)
     show_failure(failure.value)
     last = capsys.readouterr().err.splitlines()[-1]
@@ -249,6 +255,6 @@ def test_use_model_accepts_models_of_the_server(server: RecordingServer) -> None
     assert source.models() == ["m", "other"]
     source.use_model("other")
     assert source.name == f"other at {server.url}"
-    with pytest.raises(CommandFailed, match="does not serve missing"):
+    with pytest.raises(AdvisedError, match="does not serve missing"):
         source.use_model("missing")
     source.close()

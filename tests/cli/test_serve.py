@@ -12,13 +12,14 @@ from huggingface_hub import constants
 
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.base.served_models import engine_configs
+from yaie.base.settings import Settings
 from yaie.bench.served import served
 from yaie.cli import serve
-from yaie.cli.connection import FoundServer
-from yaie.cli.failures import CommandFailed
-from yaie.config import Settings
-from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.model_list import engine_configs
+from yaie.remote.discovery import FoundServer
+from yaie.server import serving
 
 
 @pytest.fixture
@@ -62,22 +63,22 @@ def test_a_missing_model_is_refused_before_the_start() -> None:
 def test_a_taken_port_names_its_holder(
     found: FoundServer | None, holder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serve, "find_server", lambda *_: found)
+    monkeypatch.setattr(serving, "find_server", lambda *_: found)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CommandFailed, match=f"port {port} .* is taken") as failure:
-            serve.bind("127.0.0.1", port)
+        with pytest.raises(AdvisedError, match=f"port {port} .* is taken") as failure:
+            serving.bind("127.0.0.1", port)
     assert failure.value.why == f"{holder} listens there"
 
 
 def test_the_banner_promises_the_model_and_warns_of_raw_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with serve.bind("127.0.0.1", 0) as listener:
-        serve.introduce(Settings(), engine_configs(Settings()), listener)
+    with serving.bind("127.0.0.1", 0) as listener:
+        serving.introduce(Settings(), engine_configs(Settings()), listener)
         builtin = capsys.readouterr().err
         named = Settings(model="someone/model")
-        serve.introduce(named, engine_configs(named), listener)
+        serving.introduce(named, engine_configs(named), listener)
         other = capsys.readouterr().err
     assert "will serve builtin when it is loaded (see /readiness)" in builtin
     assert "/v1/completions (plain continuation) gives poor text" in builtin
@@ -102,7 +103,7 @@ def test_models_are_named_by_the_argument_and_by_flags(
 
 
 def test_models_without_names_are_refused() -> None:
-    with pytest.raises(CommandFailed, match="several models without names: x, y") as failure:
+    with pytest.raises(AdvisedError, match="several models without names: x, y") as failure:
         serve.name_models("x", {"model": ["y"]})
     assert failure.value.advice == "--model NAME=x --model NAME=y"
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.models.test_pull import listed, place
 from yaie.cli.main import run_command_line
-from yaie.models import pull
-from yaie.models.catalogue import ListedModel
+from yaie.models.files import pull
+from yaie.models.files.model_index import ListedModel
 
 __all__ = ["listed", "place"]
 

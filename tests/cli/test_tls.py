@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from yaie.cli.failures import CommandFailed
-from yaie.cli.serve import check_tls
-from yaie.config import Settings
+from yaie.base.advised_error import AdvisedError
+from yaie.base.settings import Settings
+from yaie.server.serving import check_tls
 
 NEEDS_OPENSSL = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="needs the program openssl, which makes the certificate"
@@ -39,7 +39,7 @@ def test_wrong_files_are_a_usage_error(pair: tuple[str, str]) -> None:
     certificate, key = pair
     check_tls(Settings(ssl_certfile=certificate, ssl_keyfile=key))
     for wrong in ("/nowhere.pem", certificate):
-        with pytest.raises(CommandFailed, match="for TLS") as refused:
+        with pytest.raises(AdvisedError, match="for TLS") as refused:
             check_tls(Settings(ssl_certfile=certificate, ssl_keyfile=wrong))
         assert refused.value.exit_code == 2
         is_missing = wrong != certificate

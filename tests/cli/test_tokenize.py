@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from yaie.cli.main import run_command_line
-from yaie.text.chat import ChatTemplate
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 

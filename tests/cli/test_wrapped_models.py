@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from tests.conformance.wrapped import WRAPPED
 from tests.text.small_tokenizers import write_byte_level
 from yaie.cli.main import run_command_line
-from yaie.models.checkpoint import SINGLE
+from yaie.models.files.checkpoint import SINGLE
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from yaie.client.base import EngineClient
-from yaie.errors import EngineUnavailable, YaieError
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
+from yaie.base.errors import EngineUnavailable, YaieError
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
+from yaie.client.engine_client import EngineClient
 
 ENDLESS = 100_000
 

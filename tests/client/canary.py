@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from yaie.client.core import load_engine_core
-from yaie.client.local import LocalClient
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest, Grammar, SamplingParams, TokenDelta
+from yaie.client.core_loading import load_engine_core
+from yaie.client.local_client import LocalClient
 from yaie.client.submission import Submission
-from yaie.config import EngineConfig
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, Grammar, SamplingParams, TokenDelta
 
 NUM_LANES = 64  # requests at once
 FIRST_TOKEN = 10  # the ones below are special

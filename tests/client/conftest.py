@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.local_calls import Core
-from yaie.client.local import LocalClient
+from yaie.client.local_client import LocalClient
 
 LIMIT_S = 200  # a test that hangs ends here and shows the line
 

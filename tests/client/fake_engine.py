@@ -13,8 +13,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from tests.client.scripted_core import ScriptedCore
+from yaie.base.errors import StartupError
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState
 from yaie.client import worker
-from yaie.client.process import ProcessClient
+from yaie.client.process_client import ProcessClient
 from yaie.client.wire import (
     Deltas,
     Failed,
@@ -26,10 +29,7 @@ from yaie.client.wire import (
     encode,
     parent_reader,
 )
-from yaie.config import EngineConfig
 from yaie.engine.loop import EngineLoop
-from yaie.errors import StartupError
-from yaie.types import EngineState
 
 
 class ManualTimer:

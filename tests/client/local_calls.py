@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 
 from tests.client.scripted_core import ScriptedCore
-from yaie.client.local import LocalClient
-from yaie.config import EngineConfig
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, TokenDelta
+from yaie.client.local_client import LocalClient
 
 
 class Core(ScriptedCore):

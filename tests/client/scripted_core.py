@@ -12,12 +12,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from yaie.base.errors import (
+    ContextLengthExceeded,
+    InvalidRequest,
+    ModelNotFound,
+    StartupError,
+)
+from yaie.base.queries import Answer, DescribeCache, Explanation, FlushCache, Query
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta
 from yaie.client.worker import main
-from yaie.config import EngineConfig
-from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelNotFound, StartupError
-from yaie.queries import Answer, DescribeCache, Explanation, FlushCache, Query
-from yaie.stats import EngineStats
-from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta
 
 CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, NOISY_HANG = 901, 902, 903, 904, 905, 906
 STEP_S = 0.002

@@ -10,8 +10,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from yaie.client.core import load_engine_core
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
+from yaie.client.core_loading import load_engine_core
 
 VARIABLE = "OMP_WAIT_POLICY"
 

@@ -20,11 +20,7 @@ import pytest
 
 from tests.client.asking import ENDLESS, ask, collect, drawn, generate, until
 from tests.client.scripted_core import CRASH, HANG, HANGING, INFO, KILL, NOISY_HANG
-from yaie.client import child
-from yaie.client.child import EngineProcess
-from yaie.client.process import ProcessClient
-from yaie.config import EngineConfig
-from yaie.errors import (
+from yaie.base.errors import (
     EngineDied,
     EngineDraining,
     EngineStarting,
@@ -32,7 +28,11 @@ from yaie.errors import (
     ModelNotFound,
     StartupError,
 )
-from yaie.types import EngineState
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState
+from yaie.client import engine_process
+from yaie.client.engine_process import EngineProcess
+from yaie.client.process_client import ProcessClient
 
 pytestmark = pytest.mark.integration
 
@@ -82,9 +82,9 @@ async def test_a_process_starts_at_any_log_level_of_its_parent(
     level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also at one without a name."""
-    monkeypatch.setattr(child.logger, "level", level)
-    monkeypatch.setattr(child.logger, "parent", None)
-    assert child.logger.getEffectiveLevel() == level
+    monkeypatch.setattr(engine_process.logger, "level", level)
+    monkeypatch.setattr(engine_process.logger, "parent", None)
+    assert engine_process.logger.getEffectiveLevel() == level
     async with running() as client:
         assert await drawn(client, ask("a")) == [10, 11, 12, 13, 14]
 
@@ -226,7 +226,7 @@ async def test_closing_ends_the_process() -> None:
 
 
 async def test_a_hung_process_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yaie.client.process.SHUTDOWN_S", 0.2)
+    monkeypatch.setattr("yaie.client.process_client.SHUTDOWN_S", 0.2)
     async with running() as client:
         task = asyncio.create_task(collect(client, ask("a", first=HANG)))
         await asyncio.sleep(0)
@@ -241,8 +241,8 @@ def test_the_process_ends_with_its_parent(kind: str) -> None:
     script = textwrap.dedent(
         """
         import asyncio, sys
-        from yaie.client.process import ProcessClient
-        from yaie.config import EngineConfig
+        from yaie.client.process_client import ProcessClient
+        from yaie.base.settings import EngineConfig
         from tests.client.asking import ask, collect
         from tests.client.scripted_core import NOISY_HANG
         from tests.client.test_engine_process import SPAWN

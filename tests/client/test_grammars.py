@@ -11,8 +11,8 @@ import pytest
 
 from tests.client.asking import collect, drawn, generate
 from tests.client.test_real_engine import ask, running
+from yaie.base.types import GenerationRequest, Grammar
 from yaie.text.tokenizer import load_tokenizer
-from yaie.types import GenerationRequest, Grammar
 
 pytestmark = pytest.mark.integration
 

@@ -10,9 +10,9 @@ import pytest
 from tests.client.asking import ENDLESS, ask
 from tests.client.local_calls import Call, Core, drain, until
 from tests.client.scripted_core import CRASH, RAISE_IN_ADD, REFUSE
-from yaie.client.local import LocalClient
-from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated, RequestError
-from yaie.types import TokenDelta
+from yaie.base.errors import EngineDied, EngineUnavailable, InvariantViolated, RequestError
+from yaie.base.types import TokenDelta
+from yaie.client.local_client import LocalClient
 
 # -- stepping -----------------------------------------------------------------------------------
 

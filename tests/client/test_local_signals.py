@@ -11,8 +11,8 @@ import pytest
 
 from tests.client.asking import ENDLESS, ask
 from tests.client.local_calls import Call, Core, drain, num_waiting, until
-from yaie.client.local import LocalClient, interrupts_held_back
-from yaie.errors import EngineUnavailable
+from yaie.base.errors import EngineUnavailable
+from yaie.client.local_client import LocalClient, interrupts_held_back
 
 
 @pytest.fixture

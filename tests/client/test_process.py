@@ -10,19 +10,19 @@ import pytest
 from tests.client.asking import ENDLESS, ask, collect, drawn, generate, until
 from tests.client.fake_engine import running, settle
 from tests.client.scripted_core import INFO, RAISE_IN_ADD, REFUSE
-from yaie.client import process
-from yaie.client.base import EngineClient
-from yaie.client.process import ProcessClient
-from yaie.client.supervision import FIRST_BACK_OFF_S
-from yaie.client.wire import Abort, Shutdown, Submit
-from yaie.config import EngineConfig
-from yaie.errors import (
+from yaie.base.errors import (
     EngineDraining,
     EngineStarting,
     EngineUnavailable,
     InvalidRequest,
 )
-from yaie.types import EngineState, GenerationRequest, TokenDelta
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState, GenerationRequest, TokenDelta
+from yaie.client import process_client
+from yaie.client.engine_client import EngineClient
+from yaie.client.process_client import ProcessClient
+from yaie.client.supervision import FIRST_BACK_OFF_S
+from yaie.client.wire import Abort, Shutdown, Submit
 
 # -- requests -----------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ async def test_closing_ends_requests_and_the_engine() -> None:
 
 
 async def test_a_hung_engine_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "SHUTDOWN_S", 0.01)
+    monkeypatch.setattr(process_client, "SHUTDOWN_S", 0.01)
     async with running() as bench:
         monkeypatch.setattr(bench.engine.child, "send", lambda message: None)
         task = asyncio.create_task(collect(bench.client, ask("a")))

@@ -9,8 +9,8 @@ import pytest
 
 from tests.client.asking import ENDLESS, ask, drawn, generate
 from tests.client.fake_engine import running, settle
+from yaie.base.errors import EngineDied, StartupError
 from yaie.client.supervision import FIRST_BACK_OFF_S
-from yaie.errors import EngineDied, StartupError
 
 
 @pytest.mark.parametrize(("number", "lost"), [(1, "1 request"), (2, "2 requests")])

@@ -11,9 +11,7 @@ from tests.client.asking import ENDLESS, ask, drawn
 from tests.client.fake_engine import running, settle
 from tests.client.local_calls import Core, drain, until
 from tests.client.scripted_core import CRASH
-from yaie.client.local import LocalClient
-from yaie.client.wire import Ask, Reply
-from yaie.errors import (
+from yaie.base.errors import (
     EngineDied,
     EngineDraining,
     EngineStarting,
@@ -21,8 +19,10 @@ from yaie.errors import (
     InvalidRequest,
     RequestFailed,
 )
-from yaie.queries import DescribeCache, ExplainPrompt, Explanation, FlushCache
-from yaie.types import EngineState
+from yaie.base.queries import DescribeCache, ExplainPrompt, Explanation, FlushCache
+from yaie.base.types import EngineState
+from yaie.client.local_client import LocalClient
+from yaie.client.wire import Ask, Reply
 
 QUERY = ExplainPrompt(token_ids=(1, 2, 3))
 

@@ -15,10 +15,10 @@ import pytest
 
 from tests.client.asking import collect, drawn, generate, until
 from tests.client.test_engine_process import alive, num_switches, state_of
-from yaie.client.process import ProcessClient
-from yaie.config import EngineConfig
-from yaie.errors import EngineDied, ModelNotFound, ModelUnsupported, StartupError
-from yaie.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
+from yaie.base.errors import EngineDied, ModelNotFound, ModelUnsupported, StartupError
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
+from yaie.client.process_client import ProcessClient
 
 pytestmark = pytest.mark.integration
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.asking import ask
+from yaie.base.errors import EngineDied
+from yaie.base.types import TokenDelta
 from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
-from yaie.errors import EngineDied
-from yaie.types import TokenDelta
 
 
 class Reader:

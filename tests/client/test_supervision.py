@@ -9,22 +9,17 @@ import pytest
 from tests.client.asking import ENDLESS, ask, collect, drawn, generate, until
 from tests.client.fake_engine import Bench, running, settle
 from tests.client.scripted_core import CRASH
-from yaie.client import process
+from yaie.base.errors import EngineDied, EngineUnavailable, ModelNotFound, StartupError
+from yaie.base.types import EngineState
+from yaie.client import process_client
 from yaie.client.supervision import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
-from yaie.errors import (
-    EngineDied,
-    EngineUnavailable,
-    ModelNotFound,
-    StartupError,
-)
-from yaie.types import EngineState
 
 STALL_S = 60.0
 
 
 @pytest.fixture(autouse=True)
 def _stacks_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "STACK_DUMP_S", 0.0)
+    monkeypatch.setattr(process_client, "STACK_DUMP_S", 0.0)
 
 
 async def stalled(bench: Bench) -> None:

@@ -11,26 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.client.scripted_core import INFO
-from yaie.client.child import EngineProcess
-from yaie.client.wire import (
-    Abort,
-    Ask,
-    Deltas,
-    Failed,
-    Ready,
-    Reply,
-    Shutdown,
-    Start,
-    Submit,
-    ToChild,
-    ToParent,
-    child_reader,
-    encode,
-    parent_reader,
-    split_prompt_logprobs,
-)
-from yaie.config import LEAST_CONTEXT, EngineConfig
-from yaie.errors import (
+from yaie.base.errors import (
     ConfigError,
     InvalidRequest,
     ModelNotFound,
@@ -39,7 +20,7 @@ from yaie.errors import (
     RequestError,
     StartupError,
 )
-from yaie.queries import (
+from yaie.base.queries import (
     Answer,
     Branch,
     Branches,
@@ -56,14 +37,33 @@ from yaie.queries import (
     ListBranches,
     Query,
 )
-from yaie.setting import LARGEST_COUNT
-from yaie.stats import EngineStats, TenantStats, WaitStats, metrics
-from yaie.types import (
+from yaie.base.setting_field import LARGEST_COUNT
+from yaie.base.settings import LEAST_CONTEXT, EngineConfig
+from yaie.base.stats import EngineStats, TenantStats, WaitStats, metrics
+from yaie.base.types import (
     GenerationRequest,
     SamplingParams,
     Timings,
     TokenDelta,
     TokenLogprobs,
+)
+from yaie.client.engine_process import EngineProcess
+from yaie.client.wire import (
+    Abort,
+    Ask,
+    Deltas,
+    Failed,
+    Ready,
+    Reply,
+    Shutdown,
+    Start,
+    Submit,
+    ToChild,
+    ToParent,
+    child_reader,
+    encode,
+    parent_reader,
+    split_prompt_logprobs,
 )
 
 ids = st.integers(0, 2**31)

@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.client.scripted_core import ScriptedCore
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client import worker
 from yaie.client.wire import Deltas, Expect, PromptPart, Shutdown, Submit, ToChild, ToParent
-from yaie.config import EngineConfig
 from yaie.engine.loop import EngineLoop
-from yaie.stats import EngineStats
-from yaie.types import ExpectedPrompt, GenerationRequest, SamplingParams, TokenDelta
 
 
 class ReadyCore(ScriptedCore):

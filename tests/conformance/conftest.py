@@ -11,7 +11,7 @@ from tests.conformance.case import Case
 from tests.conformance.subject import Subject
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
-from yaie.config import AttentionBackendName
+from yaie.base.settings import AttentionBackendName
 
 # cpu: the kernel library, which runs some models whole and of others the attention.
 # torch: plain torch, as without a compiler.

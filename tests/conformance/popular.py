@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from server.app import _NOT_SERVED
-from server.schemas.models import ModelCapabilities
-from yaie.errors import ModelUnsupported
-from yaie.models.quantization.formats import stored_quantization
-from yaie.models.support import check_supported
-from yaie.models.wrappers import text_config, wrapper_of
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.text_backbones import text_config, wrapper_of
+from yaie.server.app import _NOT_SERVED
+from yaie.server.schemas.models import ModelCapabilities
 
 _Config = dict[str, Any]
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import torch
 
 from tests.conformance.case import VOCAB_SIZE, Case, save
-from yaie.config import AttentionBackendName, EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.engine.executor import Executor
-from yaie.models.loader import LoadedModel, load_model
+from yaie.base.settings import AttentionBackendName, EngineConfig
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load.loader import load_model
 
 NUM_SLOTS = 512
 # transformers and the tree sum in different orders.

@@ -12,9 +12,9 @@ from pathlib import Path
 from tests.conformance.popular import POPULAR, count
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
-from yaie.models.architectures import REFUSED, SUPPORTED
-from yaie.models.support import check_supported
-from yaie.models.wrappers import WRAPPERS, Wrapper
+from yaie.models.architecture.architectures import REFUSED, SUPPORTED
+from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.text_backbones import WRAPPERS, Wrapper
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 BEGIN = "<!-- begin: written by tests/conformance/table.py -->"

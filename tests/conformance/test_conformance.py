@@ -14,7 +14,7 @@ from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.naive import NaiveCache
 from tests.conformance.subject import NUM_SLOTS, TOLERANCE, Subject, close
 from yaie.kvcache.pool import bytes_per_token
-from yaie.models.geometry import estimate_pool_shapes, pool_shapes
+from yaie.models.architecture.layer_shapes import estimate_pool_shapes, pool_shapes
 
 
 def run(subject: Subject, cache: NaiveCache, *sequences: list[int]) -> None:

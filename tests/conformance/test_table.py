@@ -14,12 +14,12 @@ from tests.conformance.popular import POPULAR, Popular
 from tests.conformance.table import PAGE, page_with, render
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
-from yaie.errors import ModelUnsupported
-from yaie.models.architectures import REFUSED, SUPPORTED
-from yaie.models.hf_model import read_hf_config
-from yaie.models.quantization.formats import stored_quantization
-from yaie.models.support import check_supported
-from yaie.models.wrappers import WRAPPERS, text_config, wrapper_of
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.architectures import REFUSED, SUPPORTED
+from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.text_backbones import WRAPPERS, text_config, wrapper_of
+from yaie.models.load.hf_model import read_hf_config
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -11,12 +11,13 @@ import torch
 from tests.device import strict
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.padded_backend import PaddedBackend
-from yaie.config import EngineConfig
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.loader import LoadedModel, load_model
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load.loader import load_model
 from yaie.models.quantization.device.linear import DeviceLinear
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 MAX_ROWS = 4
 CONTEXT_LEN = 48

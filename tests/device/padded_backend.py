@@ -15,7 +15,7 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.device.packed import Field, Upload
 from yaie.device.queue import DeviceQueue
-from yaie.kvcache.quantized import StoredRows
+from yaie.kvcache.int8_rows import StoredRows
 
 
 class PaddedBackend(ReferenceBackend):

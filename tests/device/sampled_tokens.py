@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.sampling import GREEDY
-from yaie.engine.step import SampledToken
-from yaie.errors import YaieError
+from yaie.base.errors import YaieError
+from yaie.engine.scheduled_step import SampledToken
 
 VARIANTS = [
     {},

@@ -13,17 +13,17 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import CONTEXT_LEN, config_of, on_device
 from tests.device.padded_backend import PaddedBackend, PaddedStep
 from tests.engine.asking import Answers, ask, run, tokens_of
+from yaie.attention.auto_backend import ByCostBackend
 from yaie.attention.backend import AttentionBackend
-from yaie.attention.by_cost import ByCostBackend
-from yaie.attention.choose_attention import DeviceTraits, Method
+from yaie.attention.cost_model import DeviceTraits, Method
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend, ReferenceStep
+from yaie.base.errors import ConfigError
 from yaie.engine.core import EngineCore
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.errors import ConfigError
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kvcache.pool import PoolLayout
-from yaie.models.loader import load_model
+from yaie.models.load.loader import load_model
 
 # Bytes alone count, so that shared keys decide even in a tiny model.
 BYTES_ONLY = DeviceTraits(
@@ -103,7 +103,7 @@ def test_switching_between_steps_keeps_the_tokens(
 ) -> None:
     core, used = engine(tiny_model_dir, methods, max_rows=max_rows)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     expected: Answers = run(EngineCore(config_of(tiny_model_dir)), *REQUESTS)
     found = run(core, *REQUESTS)
     for name, index in expected.deltas:
@@ -159,7 +159,7 @@ def test_a_size_without_memory_in_one_method_is_captured_in_the_other(
 
     monkeypatch.setattr(Counted, "make_static", make_static)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     core, used = engine(tiny_model_dir, ("cascade", "decode", "tree"), max_rows=8)
     assert core.executor.graphs is not None
     assert core.executor.graphs.report.sizes == (1, 2, 4, 8)

@@ -11,15 +11,15 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import config_of, device_executor
 from tests.server.conftest import applications
 from tests.server.scripted_client import ScriptedClient
+from yaie.base.types import EngineInfo
 from yaie.engine.core import EngineCore
 from yaie.text.tokenizer import load_tokenizer
-from yaie.types import EngineInfo
 
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     return queue
 
 

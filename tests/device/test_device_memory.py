@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from server.metrics import Metrics, Snapshot
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import config_of, device_executor
 from tests.engine.asking import ask, tokens_of
 from tests.server.conftest import applications
 from tests.server.scripted_client import ScriptedClient
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineState
 from yaie.device.queue import DeviceMemory
 from yaie.engine.core import EngineCore
-from yaie.engine.device_memory import INTERVAL_S, DeviceMemoryGauge
-from yaie.stats import EngineStats
+from yaie.engine.execution.device_memory import INTERVAL_S, DeviceMemoryGauge
+from yaie.server.metrics.prometheus import Metrics, Snapshot
 from yaie.text.tokenizer import load_tokenizer
-from yaie.types import EngineState
 
 GIB = 2**30
 MEMORY = DeviceMemory(used=61 * GIB, total=80 * GIB, reserved=57 * GIB)

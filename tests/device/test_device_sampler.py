@@ -24,16 +24,16 @@ from tests.engine.sampling import (
     twin_logits,
     twin_tokens,
 )
+from yaie.base.errors import InvalidRequest, InvariantViolated, RequestFailed
+from yaie.base.types import ReasoningLimit, SamplingParams
 from yaie.device.buckets import bucket_of, buckets_up_to
 from yaie.device.queue import PlainQueue
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.logit_rules import RULES, LogitRule
-from yaie.engine.sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.sampling.logit_rules import RULES, LogitRule
 from yaie.engine.sampling_state import SamplingState, uniform
-from yaie.engine.step import SampledToken
-from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
-from yaie.kernels import loader as kernels
-from yaie.types import ReasoningLimit, SamplingParams
+from yaie.engine.scheduled_step import SampledToken
+from yaie.kernels import library_search as kernels
 
 CPU = torch.device("cpu")
 KERNELS = kernels.load()

@@ -16,7 +16,7 @@ from tests.device.strict import device, on_host
 from tests.device.test_decode_graphs import decode_plan
 from tests.device.test_experts import histc_of_integers
 from tests.models.fused.test_decoder import fuse
-from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.fused.plain import PlainOperations
 
 

@@ -15,15 +15,15 @@ from tests.device.device_model import CONTEXT_LEN, config_of, on_device
 from tests.device.padded_backend import PaddedBackend
 from tests.device.test_device_info import shown
 from yaie.attention import measure_traits as measuring
-from yaie.attention.by_cost import ByCostBackend
-from yaie.attention.choose_attention import DeviceTraits
+from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.measure_traits import measure_traits
 from yaie.device.cuda import CudaQueue
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.loader import load_model
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.load.loader import load_model
 
 MIB = 1024**2
 COPY_BYTES = 4096
@@ -34,7 +34,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     """The queue of a device that copies 4 KiB four times in a millisecond."""
     monkeypatch.setattr(measuring, "_COPY_BYTES", COPY_BYTES)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     queue.seconds_now, queue.cache_now = 1e-3, 50 * MIB
     return queue
 

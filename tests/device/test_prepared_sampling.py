@@ -13,14 +13,14 @@ from tests.device.device_model import config_of, device_executor
 from tests.device.strict import device, to_device
 from tests.engine.asking import ask, run, tokens_of
 from tests.engine.sampling import GREEDY, VOCAB, state_of, task
+from yaie.base.types import SamplingParams
 from yaie.device.buckets import buckets_up_to
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.device_sampling.program import Program
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.device_sampling.truncation import PlainTruncation
-from yaie.engine.sampler import Sampler
-from yaie.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.sampling.device.device_truncation import PlainTruncation
+from yaie.engine.sampling.device.program import Program
 
 MAX_TASKS = 8
 
@@ -64,7 +64,7 @@ def test_prepared_programs_serve_common_requests_from_the_first_step_on(truncati
 
 
 def test_prepared_programs_outlast_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("yaie.engine.device_sampling.sampler._MOST_PROGRAMS", 2)
+    monkeypatch.setattr("yaie.engine.sampling.device.device_sampler._MOST_PROGRAMS", 2)
     sampler = DeviceSampler(VOCAB, DelayedQueue(), max_tasks=4)
     sampler.prepare()
     kinds = [{"logprobs": 1}, {"min_p": 0.1}, {"top_k": 5}, {"top_p": 0.5}, {"logit_bias": {3: 5}}]
@@ -119,7 +119,7 @@ def test_an_engine_prepares_sampling_in_its_warm_up(
 ) -> None:
     """Late captures are those of requests with rules alone."""
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir, max_running=4)
     core = EngineCore(config, device_executor(config, queue))
     core.warm_up()

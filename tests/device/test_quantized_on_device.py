@@ -12,7 +12,7 @@ import pytest
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import config_of, device_executor
 from tests.device.test_fused_decoder import check_captured_steps
-from yaie.models import loader, weight_sizes
+from yaie.models.load import loader, weight_sizes
 from yaie.models.quantization.device.linear import DeviceLinear
 
 

@@ -12,7 +12,7 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import config_of, device_executor
 from yaie.attention.plan import StepPlan
 from yaie.engine.core import EngineCore
-from yaie.engine.decode_graphs import DecodeGraphs
+from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.engine.warm_up import warm_up
 
 
@@ -30,7 +30,7 @@ def test_prefill_captured_and_eager_decode_steps_run(
         return logits
 
     monkeypatch.setattr(DecodeGraphs, "execute", execute)
-    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir)
     core = EngineCore(config, device_executor(config, queue, max_rows=2))
     assert warm_up(core) > 0

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable
 
 from tests.tiny_model import VOCAB_SIZE
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.core import EngineCore
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 MakeCore = Callable[..., EngineCore]
 MAX_NEW = 12

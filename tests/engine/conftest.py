@@ -11,9 +11,9 @@ import torch
 from tests.engine.asking import MAX_NEW, MakeCore
 from tests.engine.oracle import Oracle
 from tests.engine.watched_executor import Step, WatchedExecutor
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.engine.loading import load_executor
+from yaie.engine.execution.executor_loading import load_executor
 
 
 @pytest.fixture(scope="module")

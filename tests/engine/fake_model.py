@@ -16,16 +16,22 @@ import numpy as np
 
 from tests.attention.plain_plan import assert_same, assert_same_paths
 from yaie.attention.plan import FoldingCost, StepPlan
-from yaie.engine.policy import ByPriority
+from yaie.base.errors import YaieError
+from yaie.base.types import (
+    FinishReason,
+    GenerationRequest,
+    SamplingParams,
+    TokenDelta,
+    TokenLogprobs,
+)
+from yaie.engine.queue.policies import ByPriority
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.sampling_state import SamplingState
+from yaie.engine.scheduled_step import SampledToken, ScheduledStep
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import SampledToken, ScheduledStep
-from yaie.errors import YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.node import Cursor
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.types import FinishReason, GenerationRequest, SamplingParams, TokenDelta, TokenLogprobs
 
 VOCAB_SIZE = 7
 STOP_TOKEN = 0

@@ -9,11 +9,11 @@ import torch
 from hypothesis import strategies as st
 from torch.overrides import TorchFunctionMode
 
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.request import Request
-from yaie.engine.sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
-from yaie.engine.step import SampledToken, SampleTask
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.engine.scheduled_step import SampledToken, SampleTask
 
 GREEDY = {"temperature": 0.0}
 

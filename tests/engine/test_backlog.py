@@ -6,9 +6,9 @@ import pytest
 
 from tests.engine.fake_model import Bench, make_prompt
 from yaie.attention.plan import StepPlan
-from yaie.engine.backlog import MEMORY_S, RETRY_AFTER_S, Backlog, ServiceRate
+from yaie.base.stats import EngineStats
+from yaie.engine.queue.queue_limits import MEMORY_S, RETRY_AFTER_S, Backlog, ServiceRate
 from yaie.engine.request import SequenceState
-from yaie.stats import EngineStats
 
 
 class TimedBench(Bench):

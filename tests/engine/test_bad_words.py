@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.sampling import state_of, task
-from yaie.engine.sampler import Sampler
-from yaie.errors import InvalidRequest
-from yaie.kernels import loader
-from yaie.types import SamplingParams
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.kernels import library_search
 
 VOCAB = 6
 runs = st.lists(st.integers(1, VOCAB - 1), min_size=1, max_size=3).map(tuple)
@@ -25,7 +25,7 @@ runs = st.lists(st.integers(1, VOCAB - 1), min_size=1, max_size=3).map(tuple)
 )
 def test_no_output_contains_a_bad_word(bad, temperature, seed, with_kernels):
     params = SamplingParams(temperature=temperature, bad_words_token_ids=bad)
-    sampler = Sampler(VOCAB, kernels=loader.load() if with_kernels else None)
+    sampler = Sampler(VOCAB, kernels=library_search.load() if with_kernels else None)
     first = state_of(params, vocab_size=VOCAB, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     for state in (first, first.for_sequence(1)):

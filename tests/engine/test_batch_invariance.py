@@ -22,11 +22,11 @@ from tests.conformance.case import VOCAB_SIZE, save
 from tests.conformance.zoo import CASES
 from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import FoldingCost, StepPlan
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.kernels import loader
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.kernels import library_search
 
 _CASES = {case.name: case for case in CASES}
 FAMILIES = ["llama", "mistral-window", "qwen2", "qwen3", "smollm3", "granite", "phi3", "llama-tied"]
@@ -43,7 +43,7 @@ SUBJECTS = [
 PREFIX = 150  # of all prompts: more than two blocks of keys, and not a multiple of one
 Prompt = tuple[int, ...]
 
-needs_library = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+needs_library = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from tests.engine.asking import MAX_NEW, Answers, MakeCore, ask, run, spent, tokens_of
 from tests.engine.oracle import Oracle
 from tests.tiny_model import VOCAB_SIZE
-from yaie.errors import InvalidRequest
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import GenerationRequest, SamplingParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,14 +13,14 @@ from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.watched_executor import Execute
 from tests.tiny_model import VOCAB_SIZE
 from yaie.attention.plan import StepPlan
-from yaie.config import EngineConfig
+from yaie.base.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest
 from yaie.engine.core import EngineCore
 from yaie.engine.loop import EngineLoop
 from yaie.engine.sampling_state import SamplingState
-from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.node import as_tokens
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

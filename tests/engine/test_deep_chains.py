@@ -17,8 +17,8 @@ from tests.attention.work import count_lines
 from tests.engine.fake_model import Bench
 from tests.engine.test_scheduler import EVICTIONS, POLICIES, run_schedule
 from yaie.attention.plan import FoldingCost, PlannedStep, RowSelection, plan_step
-from yaie.engine import rows
-from yaie.engine.step import ScheduledStep
+from yaie.engine.scheduled_step import ScheduledStep
+from yaie.engine.step import batch_builder
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         found.append(planned.plan.num_rows)
         return planned
 
-    monkeypatch.setattr(rows, "plan_step", plan_and_compare)
+    monkeypatch.setattr(batch_builder, "plan_step", plan_and_compare)
     yield found
     assert found
 

@@ -8,13 +8,13 @@ import weakref
 import pytest
 
 from tests.engine.fake_model import FakeSampling
-from yaie.engine.policy import make_policy
+from yaie.base.errors import YaieError
+from yaie.base.types import GenerationRequest, SamplingParams
+from yaie.engine.queue.policies import make_policy
 from yaie.engine.request import Request
+from yaie.engine.scheduled_step import SampledToken
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import SampledToken
-from yaie.errors import YaieError
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.types import GenerationRequest, SamplingParams
 
 
 class Watched(Request):

@@ -8,13 +8,13 @@ import pytest
 
 from tests.engine.fake_model import Bench, FakeSampling, continuation
 from tests.engine.fake_model import make_prompt as prompt
+from yaie.base.errors import LogitsNotFinite, YaieError
+from yaie.base.types import GenerationRequest
 from yaie.engine.request import Request, SequenceState
+from yaie.engine.scheduled_step import SampledToken
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import SampledToken
-from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.types import GenerationRequest
 
 
 def waiting(bench: Bench) -> None:

@@ -12,9 +12,9 @@ import torch
 from tests.engine.asking import MakeCore, ask, run, spent, tokens_of
 from tests.engine.watched_executor import Execute
 from yaie.attention.plan import StepPlan
-from yaie.engine import expected_prompts
+from yaie.base.types import ExpectedPrompt
+from yaie.engine import prefill_ahead
 from yaie.engine.core import EngineCore
-from yaie.types import ExpectedPrompt
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +118,9 @@ def test_a_pool_full_of_live_tokens_drops_the_prompt(make_core: MakeCore) -> Non
 
 def test_the_oldest_of_too_many_is_dropped(make_core: MakeCore) -> None:
     core = make_core()
-    prompts = [tokens_of(seed, 8) for seed in range(expected_prompts.MAX_WAITING + 3)]
+    prompts = [tokens_of(seed, 8) for seed in range(prefill_ahead.MAX_WAITING + 3)]
     expect(core, *prompts)
-    assert core.stats.num_expected_prompts == expected_prompts.MAX_WAITING
+    assert core.stats.num_expected_prompts == prefill_ahead.MAX_WAITING
     assert core.stats.num_dropped_prompts == 3
     idle(core)
     assert cached(core, (*prompts[-1], 9)) == 8

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.engine.sampling import state_of, task
 from tests.tiny_model import VOCAB_SIZE
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import GenerationRequest, Grammar, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.engine.masked_row import sample_masked
-from yaie.engine.sampler import Sampler
-from yaie.engine.step import SampledToken
-from yaie.errors import InvalidRequest
-from yaie.kernels import loader as kernels
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.masked_sampling import sample_masked
+from yaie.engine.scheduled_step import SampledToken
+from yaie.kernels import library_search as kernels
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import GenerationRequest, Grammar, SamplingParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.asking import Answers
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, Grammar, SamplingParams
 from yaie.engine.core import EngineCore
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import GenerationRequest, Grammar, SamplingParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

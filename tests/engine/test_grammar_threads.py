@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from yaie.engine import grammar_threads
-from yaie.engine.grammar import GrammarState
-from yaie.engine.grammar_threads import LIMIT_S, GrammarThreads
-from yaie.errors import InvalidRequest, Overloaded, RequestFailed, YaieError
-from yaie.types import Grammar
+from yaie.base.errors import InvalidRequest, Overloaded, RequestFailed, YaieError
+from yaie.base.types import Grammar
+from yaie.engine.grammar import compile_pool
+from yaie.engine.grammar.compile_pool import LIMIT_S, GrammarThreads
+from yaie.engine.grammar.matcher import GrammarState
 
 LIMIT_OF_TEST_S = 60
 
@@ -86,7 +86,7 @@ def test_a_fault_of_the_compiler_is_the_error_of_its_request() -> None:
 
 
 def test_too_many_pending_grammars_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grammar_threads, "MAX_PENDING", 3)
+    monkeypatch.setattr(compile_pool, "MAX_PENDING", 3)
     compiler = SlowCompiler()
     threads = compiler.threads()
     for number in range(3):

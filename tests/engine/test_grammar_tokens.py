@@ -17,9 +17,9 @@ from tokenizers import AddedToken
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.text.small_tokenizers import write_byte_level, write_sentencepiece_like
-from yaie.engine.grammar_tokens import TokenTable, make_tokenizer
+from yaie.base.types import Grammar
+from yaie.engine.grammar.token_table import TokenTable, make_tokenizer
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import Grammar
 
 SCHEMA = json.dumps({"type": "object", "properties": {"näme": {"type": "string"}}})
 

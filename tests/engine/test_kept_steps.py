@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, make_prompt
 from yaie.attention.segment_table import ROOM
-from yaie.engine.lingering import LINGER_S
+from yaie.engine.queue.turn_grace import LINGER_S
 
 
 def run_decode(seed: int, *, max_step_rows: int = 256) -> Bench:

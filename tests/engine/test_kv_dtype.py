@@ -16,11 +16,11 @@ from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt, Said
 from tests.engine.test_schedules import MAX_NEW, Subject, builtin_folder, run_schedules
 from tests.rounding_sets import ROUNDING_SETS
-from yaie.config import EngineConfig, KVDtype
-from yaie.engine.choose_executor import choose_executor
-from yaie.engine.executor import Executor
-from yaie.kernels import loader
-from yaie.models.loader import load_model
+from yaie.base.settings import EngineConfig, KVDtype
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.kernels import library_search
+from yaie.models.load.loader import load_model
 from yaie.text.tokenizer import load_tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -90,7 +90,7 @@ def test_a_cache_hit_gives_the_logits_of_one_pass(builtin: Path, backend: str) -
     cold = logits_of(executor, tokens)
     # Some instruction sets round the queries of many rows to bf16, and keep those of few rows:
     # logits then move as far as with keys in bf16.
-    library = loader.load() if backend == "auto" else None
+    library = library_search.load() if backend == "auto" else None
     rounds = library is not None and library.instruction_set in ROUNDING_SETS
     bound = BOUNDS["bfloat16"] if rounds else 2e-3
     for cuts in ((len(tokens) // 2,), (1, 2, 3, 40), (len(tokens) - 1,)):

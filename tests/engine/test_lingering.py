@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.engine.fake_model import Bench, continuation
 from tests.engine.fake_model import make_prompt as prompt
-from yaie.engine.lingering import LINGER_S, Lingering
+from yaie.engine.queue.turn_grace import LINGER_S, Lingering
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 

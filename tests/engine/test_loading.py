@@ -15,18 +15,20 @@ import pytest
 import torch
 
 from tests.tiny_model import write_tiny_model
-from yaie.config import EngineConfig
-from yaie.engine import loading
-from yaie.engine.executor import Executor
-from yaie.engine.loading import load_executor
-from yaie.kernels import loader
-from yaie.models import loader as model_loader
-from yaie.models.loader import LoadedModel
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.native.decoder import NativeDecoder
-from yaie.models.packed_cache import PREFIX, SUFFIX, Entry, PackedCache
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution import executor_loading
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_loading import load_executor
+from yaie.kernels import library_search
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load import loader as model_loader
+from yaie.models.native.native_decoder import NativeDecoder
+from yaie.models.native.numerics_check import comparison_plan
+from yaie.models.native.packed_cache import PREFIX, SUFFIX, Entry, PackedCache
 
-pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(
+    library_search.load() is None, reason=library_search.status().reason
+)
 
 
 @pytest.fixture
@@ -193,7 +195,7 @@ def test_a_restore_imports_no_transformers(config: EngineConfig) -> None:
     start(config)
     script = (
         "import sys\n"
-        "from yaie.config import EngineConfig\n"
+        "from yaie.base.settings import EngineConfig\n"
         "from yaie.engine.core import EngineCore\n"
         f"core = EngineCore({config!r})\n"
         "assert core.info.execution == 'native'\n"
@@ -208,13 +210,13 @@ def test_a_model_that_changes_while_loading_is_not_cached(
     """Else the new weights would be served as the old ones, once these are back."""
     weights = Path(config.model) / "model.safetensors"
     other = write_tiny_model(tmp_path / "other", seed=9) / "model.safetensors"
-    load_model = loading.load_model
+    load_model = executor_loading.load_model
 
     def replaced(*args: Any, **options: Any) -> LoadedModel:
         other.rename(weights)
         return load_model(*args, **options)
 
-    monkeypatch.setattr(loading, "load_model", replaced)
+    monkeypatch.setattr(executor_loading, "load_model", replaced)
     _, writer = load_executor(config)
     assert writer is None
     monkeypatch.undo()
@@ -226,7 +228,7 @@ def test_a_rejected_model_is_freed_before_the_reload(
     config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The memory plan has room for one of them."""
-    forward, load_model = NativeDecoder.execute, loading.load_model
+    forward, load_model = NativeDecoder.execute, executor_loading.load_model
     monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
     first: list[weakref.ref[Any]] = []
 
@@ -236,7 +238,7 @@ def test_a_rejected_model_is_freed_before_the_reload(
         first.append(weakref.ref(loaded.model))
         return loaded
 
-    monkeypatch.setattr(loading, "load_model", noted)
+    monkeypatch.setattr(executor_loading, "load_model", noted)
     executor, _ = load_executor(config)
     assert len(first) == 2
     assert executor.name == "transformers"

@@ -15,11 +15,11 @@ from tests.engine.sampling import (
     state_of,
     task,
 )
-from yaie.engine.logit_rules import RULES, LogitRule
-from yaie.engine.sampler import Sampler
-from yaie.errors import InvalidRequest
-from yaie.kernels import loader
-from yaie.types import SamplingParams
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.logit_rules import RULES, LogitRule
+from yaie.kernels import library_search
 
 
 def test_penalties_count_prompt_and_output_as_documented():
@@ -104,13 +104,13 @@ class FastOddTokens(OddTokens):
         return np.arange(0, 700, 2)
 
 
-KERNELS = loader.load()
+KERNELS = library_search.load()
 PATHS = [
     pytest.param(None, id="torch"),
     pytest.param(
         KERNELS,
         id="kernel",
-        marks=pytest.mark.skipif(KERNELS is None, reason=loader.status().reason),
+        marks=pytest.mark.skipif(KERNELS is None, reason=library_search.status().reason),
     ),
 ]
 REQUESTS = [

@@ -10,8 +10,8 @@ from tests.engine.sampling import (
     state_of,
     task,
 )
-from yaie.engine.sampler import Sampler
-from yaie.types import SamplingParams
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
 
 
 def test_logprobs_are_of_the_raw_logits():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.client.scripted_core import CRASH, RAISE_IN_ADD, REFUSE, ScriptedCore
-from yaie.config import EngineConfig
+from yaie.base.errors import InvalidRequest, RequestError
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.loop import EngineLoop
-from yaie.errors import InvalidRequest, RequestError
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 ENDLESS = 100_000
 

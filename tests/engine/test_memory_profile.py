@@ -12,14 +12,15 @@ import torch
 from tests.attention.dense import path_of
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
-from yaie.config import EngineConfig
-from yaie.engine.device_sampling.sampler import sampling_bytes
-from yaie.engine.executor import Executor
-from yaie.engine.memory_profile import largest_plan, size_pool
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.errors import NotEnoughMemory
-from yaie.models.loader import LoadedModel, load_model
+from yaie.base.errors import NotEnoughMemory
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.memory_profile import largest_plan, size_pool
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.engine.sampling.device.device_sampler import sampling_bytes
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load.loader import load_model
 
 MIB = 2**20
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.watched_executor import Execute
 from yaie.attention.plan import StepPlan
+from yaie.device.available_memory import is_out_of_memory
 from yaie.engine.core import EngineCore
-from yaie.engine.step_rows import StepRows
-from yaie.models.memory import is_out_of_memory
+from yaie.engine.step.row_limit import StepRows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, FakeSampling
+from yaie.base.errors import ConfigError
+from yaie.base.settings import Policy
+from yaie.base.types import GenerationRequest
 from yaie.cli.options import ENGINE_FLAGS
-from yaie.config import Policy
-from yaie.engine.admission import AdmissionPolicy
-from yaie.engine.policy import POLICIES, make_policy
-from yaie.engine.prefix_aware import AGED_SHARE
+from yaie.engine.queue.policies import POLICIES, make_policy
+from yaie.engine.queue.policy_protocol import AdmissionPolicy
+from yaie.engine.queue.prefix_aware import AGED_SHARE
 from yaie.engine.request import Request
-from yaie.errors import ConfigError
-from yaie.types import GenerationRequest
 
 FAIR = ["prefix-aware", "fcfs"]
 

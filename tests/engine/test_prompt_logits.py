@@ -10,9 +10,9 @@ import torch
 import yaie.engine.core as core_module
 from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import StepPlan
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.core import EngineCore
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 PROMPT = tuple(3 + i * 7 % 400 for i in range(600))
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation
 from tests.engine.fake_model import make_prompt as prompt
+from yaie.base.types import MIN_PROMPT_LOGITS
 from yaie.engine.request import SequenceState
-from yaie.engine.step import ScheduledStep
-from yaie.types import MIN_PROMPT_LOGITS
+from yaie.engine.scheduled_step import ScheduledStep
 
 
 def test_every_position_of_a_cached_prompt_gets_a_row() -> None:

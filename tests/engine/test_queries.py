@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
-from yaie.engine.queries import Times
-from yaie.queries import (
+from yaie.base.queries import (
     Branches,
     CacheDescription,
     DescribeCache,
@@ -18,6 +17,7 @@ from yaie.queries import (
     Flushed,
     ListBranches,
 )
+from yaie.engine.query_answers import Times
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

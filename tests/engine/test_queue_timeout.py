@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.engine.fake_model import Bench, make_prompt
-from yaie.engine.backlog import Backlog
+from yaie.base.stats import EngineStats
+from yaie.base.types import TokenDelta
 from yaie.engine.loop import EngineLoop
-from yaie.stats import EngineStats
-from yaie.types import TokenDelta
+from yaie.engine.queue.queue_limits import Backlog
 
 
 def last_of(bench: Bench, name: str, index: int = 0) -> TokenDelta:

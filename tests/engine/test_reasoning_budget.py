@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.sampling import task
-from yaie.engine.grammar_compiler import GrammarCompiler
+from yaie.base.types import Grammar, ReasoningLimit, SamplingParams
+from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.reasoning_budget import MAX_BEFORE, ReasoningBudget
-from yaie.engine.sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
-from yaie.kernels import loader
+from yaie.kernels import library_search
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 from yaie.text.tokenizer import load_tokenizer
-from yaie.types import Grammar, ReasoningLimit, SamplingParams
 
 OPENER, CLOSER = 1, 2
 
@@ -65,7 +65,7 @@ def test_the_closer_is_due_as_by_the_plain_twin(
 def test_every_path_of_the_sampler_obeys(
     temperature: float, with_kernels: bool, params: dict[str, float]
 ) -> None:
-    sampler = Sampler(50, kernels=loader.load() if with_kernels else None)
+    sampler = Sampler(50, kernels=library_search.load() if with_kernels else None)
     state = SamplingState(
         SamplingParams(temperature=temperature, **params),  # type: ignore[arg-type]
         index=0,

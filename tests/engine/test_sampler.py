@@ -24,12 +24,12 @@ from tests.engine.sampling import (
     twin_logits,
     twin_tokens,
 )
-from yaie.engine import sampler as sampler_module
-from yaie.engine.sampler import Sampler
+from yaie.base.errors import InvariantViolated, RequestFailed
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling import cpu_sampler as sampler_module
+from yaie.engine.sampling.cpu_sampler import Sampler
 from yaie.engine.sampling_state import uniform
-from yaie.engine.step import SampledToken
-from yaie.errors import InvariantViolated, RequestFailed
-from yaie.types import SamplingParams
+from yaie.engine.scheduled_step import SampledToken
 
 batches = given(rows_of_logits(), st.lists(sequences(), min_size=1, max_size=6), st.integers(0, 9))
 
@@ -109,7 +109,7 @@ def test_chunks_give_the_same_results(monkeypatch):
     ]
     whole = Sampler(64).sample(logits, tasks)
     monkeypatch.setattr(sampler_module, "CHUNK_ELEMENTS", 3 * 64)
-    monkeypatch.setattr("yaie.engine.logprobs.CHUNK_ELEMENTS", 5 * 64)
+    monkeypatch.setattr("yaie.engine.sampling.logprobs.CHUNK_ELEMENTS", 5 * 64)
     assert Sampler(64).sample(logits, tasks) == whole
 
 

@@ -15,11 +15,11 @@ from tests.engine.sampling import (
     state_of,
     task,
 )
-from yaie.engine.sampler import Sampler
-from yaie.engine.step import SampledToken
-from yaie.kernels import loader as kernels
-from yaie.kernels.sampling import best_tokens, sample_tokens
-from yaie.types import SamplingParams
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.scheduled_step import SampledToken
+from yaie.kernels import library_search as kernels
+from yaie.kernels.sampling_calls import best_tokens, sample_tokens
 
 KERNELS = kernels.load()
 

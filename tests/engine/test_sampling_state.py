@@ -13,8 +13,8 @@ from tests.engine.sampling import (
     state_of,
     tokens,
 )
+from yaie.base.types import SamplingParams
 from yaie.engine.sampling_state import TokenCounts, uniform
-from yaie.types import SamplingParams
 
 UNIFORM_7_0_0 = 0.7584968808564502
 

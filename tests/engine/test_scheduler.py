@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
 from tests.engine.fake_model import make_prompt as prompt
-from yaie.engine.lingering import LINGER_S
-from yaie.engine.step import ScheduledStep
+from yaie.base.types import Timings
+from yaie.engine.queue.turn_grace import LINGER_S
+from yaie.engine.scheduled_step import ScheduledStep
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Tokens, as_tokens
-from yaie.types import Timings
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
 EVICTIONS = ["adaptive", "lru"]

@@ -18,10 +18,10 @@ import pytest
 
 from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt
-from yaie.config import AttentionBackendName, EngineConfig, KVDtype
+from yaie.base.settings import AttentionBackendName, EngineConfig, KVDtype
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.core import EngineCore
-from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 MAX_NEW = 10
 LONGEST = 48

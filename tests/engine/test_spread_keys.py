@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.engine.test_kv_dtype import divergence, logits_of, make_executor
-from yaie.engine import batch
-from yaie.kvcache.quantized import quantize, spread
+from yaie.engine.execution import batch
+from yaie.kvcache.int8_rows import quantize, spread
 
 CASE = {case.name: case for case in CASES}["llama"]
 TIMES = 10.0

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from tests.engine.fake_model import Bench
+from yaie.base.errors import InvariantViolated
 from yaie.engine.request import TRANSITIONS, Sequence, SequenceState
-from yaie.errors import InvariantViolated
 
 WAITING, RUNNING = SequenceState.WAITING, SequenceState.RUNNING
 SUSPENDED, FINISHED = SequenceState.SUSPENDED, SequenceState.FINISHED

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yaie.engine.capacity import first_to_resume
-from yaie.engine.policy import make_policy
+from yaie.base.types import GenerationRequest
+from yaie.engine.queue.policies import make_policy
+from yaie.engine.queue.tenant_shares import TenantShares
 from yaie.engine.request import Request
-from yaie.engine.tenants import TenantShares
-from yaie.types import GenerationRequest
+from yaie.engine.step.preemption import first_to_resume
 
 from .fake_model import Bench, FakeSampling
 

@@ -15,10 +15,10 @@ from tests.engine.sampling import (
     twin_candidates,
     twin_tokens,
 )
-from yaie.engine.sampler import Sampler
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.truncation import apply_top_k_top_p_min_p
 from yaie.engine.sampling_state import uniform
-from yaie.engine.truncation import apply_top_k_top_p_min_p
-from yaie.types import SamplingParams
 
 
 def test_top_k_keeps_exactly_k_and_top_p_at_least_one():

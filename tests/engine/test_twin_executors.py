@@ -12,7 +12,7 @@ from tests.engine.twin_executors import make_twins, run_overlapping_prompts
 from tests.engine.watched_executor import Execute
 from tests.flashinfer.models import write_model
 from yaie.attention.plan import StepPlan
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.engine.fake_model import Bench, make_prompt
 from tests.engine.test_policy import Queue
-from yaie.engine.waits import Waits
-from yaie.stats import WAIT_BOUNDS_S, TenantStats, WaitStats
+from yaie.base.stats import WAIT_BOUNDS_S, TenantStats, WaitStats
+from yaie.engine.queue.wait_stats import Waits
 
 
 def report(bench: Bench) -> WaitStats:

@@ -8,9 +8,9 @@ import torch
 from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.watched_executor import Execute
 from yaie.attention.plan import StepPlan
+from yaie.base.errors import StartupError
 from yaie.engine.core import EngineCore
 from yaie.engine.warm_up import BATCH, NEW_TOKENS, PROMPT_TOKENS, SHARED_TOKENS, batches
-from yaie.errors import StartupError
 
 
 class Watch:

@@ -14,12 +14,12 @@ from tests.engine.watched_executor import Execute, Step, WatchedExecutor
 from tests.flashinfer.comparison import Comparison
 from tests.flashinfer.models import VOCAB_SIZE
 from yaie.attention.plan import StepPlan
-from yaie.config import AttentionBackendName, EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.base.settings import AttentionBackendName, EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.engine.executor import Executor
-from yaie.models.loader import load_model
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.load.loader import load_model
 
 LONGEST = 40  # of a prompt
 # Of logits between -5 and 5. Each layer rounds its attention to bfloat16, whose step at 1 is 0.008,

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import torch
 
-from yaie.attention.choose_attention import Choice, DeviceTraits
+from yaie.attention.cost_model import Choice, DeviceTraits
 from yaie.attention.plan import StepPlan
-from yaie.engine.decode_graphs import DecodeGraphs
-from yaie.engine.executor import Executor
+from yaie.engine.execution.decode_graphs import DecodeGraphs
+from yaie.engine.execution.executor import Executor
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
-from yaie.models.loader import LoadedModel
+from yaie.models.architecture.loaded_model import LoadedModel
 
 Execute = Callable[[StepPlan], torch.Tensor]
 Step = Callable[[StepPlan, Execute], torch.Tensor]

@@ -24,18 +24,18 @@ from tests.flashinfer.comparison import Comparison
 from tests.flashinfer.fake_device import FakeRuntime
 from tests.flashinfer.models import VOCAB_SIZE, write_model
 from tests.flashinfer.repeating_queue import RepeatingQueue
-from yaie.attention.by_cost import ByCostBackend
-from yaie.attention.choose import _make_by_cost
-from yaie.attention.choose_attention import DeviceTraits
+from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.flashinfer.cascade import RowPaths, make_cascade, make_unshared
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
+from yaie.attention.registry import _make_by_cost
 from yaie.attention.tree_decode import backend as tree_decode
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.engine.pool_memory import SPARE_SLOTS, PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.loader import load_model
+from yaie.engine.execution.pool_memory import SPARE_SLOTS, PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.load.loader import load_model
 
 BYTES_ONLY = DeviceTraits(
     launch_s=1e-12, cache_bytes=0, uncaptured_layer_s=0.0, cascade_layer_s=0.0

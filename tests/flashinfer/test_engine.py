@@ -26,12 +26,12 @@ from yaie.attention.flashinfer.backend import FlashInferBackend
 from yaie.attention.flashinfer.cascade import Cascade, Groups, RowPaths, make_cascade
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
-from yaie.config import EngineConfig, KVDtype
+from yaie.base.settings import EngineConfig, KVDtype
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.engine.pool_memory import SPARE_SLOTS, PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.loader import load_model
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.engine.execution.pool_memory import SPARE_SLOTS, PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.load.loader import load_model
 
 pytestmark = [
     pytest.mark.flashinfer,

@@ -11,10 +11,10 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from tests.flashinfer.fake_layers import kind_with
-from yaie.attention.choose import choose_backend
 from yaie.attention.flashinfer import installed
 from yaie.attention.flashinfer.loading import check_kind, load_modules
-from yaie.errors import ConfigError
+from yaie.attention.registry import choose_backend
+from yaie.base.errors import ConfigError
 
 CUDA = torch.device("cuda")
 ROOT = Path(__file__).parents[2]

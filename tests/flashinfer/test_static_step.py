@@ -14,7 +14,7 @@ from tests.flashinfer.plans import decode_plan, plan_of, shared_plan
 from tests.flashinfer.test_backend import CPU, TOLERANCE, WIDTH, spec_of
 from yaie.attention.flashinfer.backend import FlashInferBackend
 from yaie.attention.flashinfer.cascade import Groups
-from yaie.attention.flashinfer.static_step import FlashInferStaticStep
+from yaie.attention.flashinfer.graph_buffers import FlashInferStaticStep
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
 

@@ -28,7 +28,7 @@ from yaie.attention.flashinfer.backend import FlashInferBackend
 from yaie.attention.flashinfer.wrappers import Kind, Role
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 from yaie.kvcache.pool import KVPool, LayerShape
 
 pytestmark = [pytest.mark.flashinfer, pytest.mark.usefixtures("one_thread")]

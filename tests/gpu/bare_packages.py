@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaie.kernels import loader
+from yaie.kernels import library_search
 
 OURS = frozenset({"benchmarks", "server", "tests", "yaie"})
 # An image for inference, and test tools.
@@ -48,9 +48,9 @@ def _checked_import(
     return _import(name, globals, locals, fromlist, level)
 
 
-def _refuse_to_load(self: loader.Loader) -> None:
+def _refuse_to_load(self: library_search.Loader) -> None:
     raise ImportError("the kernel library of the CPU is loaded, which compiles it")
 
 
 builtins.__import__ = _checked_import
-loader.Loader.load = _refuse_to_load  # type: ignore[assignment]
+library_search.Loader.load = _refuse_to_load  # type: ignore[assignment]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from yaie.kernels import loader
+from yaie.kernels import library_search
 
 
 @pytest.fixture(scope="session")
@@ -19,5 +19,5 @@ def device() -> torch.device:
 @pytest.fixture(autouse=True)
 def _on_a_device(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the CPU's kernels out: compiling them would take the device's time."""
-    monkeypatch.setenv(loader.VARIABLE, loader.OFF)
-    monkeypatch.setattr(loader, "_loader", loader.Loader())
+    monkeypatch.setenv(library_search.VARIABLE, library_search.OFF)
+    monkeypatch.setattr(library_search, "_loader", library_search.Loader())

@@ -12,14 +12,14 @@ from tests.device.padded_backend import PaddedBackend
 from tests.device.sampled_tokens import VARIANTS, same
 from tests.device.test_decode_graphs import decode_plan
 from tests.engine.sampling import VOCAB, state_of, task
+from yaie.base.types import SamplingParams
 from yaie.device.cuda import CudaQueue
 from yaie.device.packed import Download, Field, Upload
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.sampler import Sampler
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.loader import load_model
-from yaie.types import SamplingParams
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.models.load.loader import load_model
 
 pytestmark = pytest.mark.gpu
 

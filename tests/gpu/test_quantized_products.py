@@ -11,13 +11,14 @@ import torch
 from tests.models.quantized import LLAMA, Kind, write_pair
 from tests.models.quantized_device.cases import Layer, packed
 from tests.models.zoo_models import executor_of, load_case
-from yaie.config import EngineConfig
-from yaie.models.fused.choose import choose_operations
-from yaie.models.fused.decoder import build_fused_decoder
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.quantization.device.choose import choose_products
+from yaie.base.settings import EngineConfig
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.fused.fused_decoder import build_fused_decoder
+from yaie.models.fused.operations_choice import choose_operations
+from yaie.models.load.loader import load_model
+from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.device.linear import DeviceLinear
+from yaie.models.quantization.device.products_choice import choose_products
 
 pytestmark = pytest.mark.gpu
 LAYERS = [

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from tests.engine.device_truncation.rows import Rows
-from yaie.engine.device_sampling.choose_truncation import choose_truncation
-from yaie.engine.device_sampling.truncation_check import find_fault
-from yaie.types import SamplingParams
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.device.truncation_check import find_fault
+from yaie.engine.sampling.device.truncation_choice import choose_truncation
 
 pytestmark = pytest.mark.gpu
 KINDS = [

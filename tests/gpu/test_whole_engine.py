@@ -13,7 +13,7 @@ from tests.engine.test_schedules import Subject, make_subject, run_schedules
 from tests.engine.twin_executors import Twins, make_twins, run_overlapping_prompts
 from tests.flashinfer.models import write_model
 from tests.models.zoo_models import CASES
-from yaie.config import AttentionBackendName
+from yaie.base.settings import AttentionBackendName
 
 pytestmark = pytest.mark.gpu
 BACKENDS = {"auto": "flashinfer+triton", "flashinfer": "flashinfer", "triton": "triton"}

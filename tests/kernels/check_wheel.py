@@ -44,14 +44,14 @@ def check_installed() -> None:
     assert all(compileall.compile_dir(folder, quiet=1, force=True) for folder in packages)
     import numpy as np
 
-    from yaie.kernels import loader
-    from yaie.kernels.sampling import best_tokens
+    from yaie.kernels import library_search
+    from yaie.kernels.sampling_calls import best_tokens
 
-    library = loader.load()
-    assert library is not None, loader.status().reason
+    library = library_search.load()
+    assert library is not None, library_search.status().reason
     logits = np.array([[1.0, 3.0, 2.0]], dtype=np.float32)
     assert best_tokens(library, logits) == ([3.0], [1])
-    print(f"{loader.status().reason}; Python {sys.version.split()[0]}")
+    print(f"{library_search.status().reason}; Python {sys.version.split()[0]}")
 
 
 def check_server() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from yaie.kernels.loader import load
+from yaie.kernels.library_search import load
 
 
 @contextlib.contextmanager

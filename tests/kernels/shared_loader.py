@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from yaie.kernels import build, loader
+from yaie.kernels import build, library_search
 from yaie.kernels.library import Library
 
 try:
@@ -19,12 +19,12 @@ LOCK = "tests.lock"  # in the cache, which is what workers share
 STARTS_PROCESSES = ("integration", "slow")
 
 
-class SharedLoader(loader.Loader):
+class SharedLoader(library_search.Loader):
     """A loader that waits while another worker compiles, and then finds the library."""
 
     def load(self) -> Library | None:
         """See `Loader.load`."""
-        if self._done or os.environ.get(loader.VARIABLE) == loader.OFF:
+        if self._done or os.environ.get(library_search.VARIABLE) == library_search.OFF:
             return super().load()
         with one_at_a_time():
             return super().load()
@@ -45,4 +45,4 @@ def one_at_a_time() -> Iterator[None]:
 
 def install() -> None:
     """Let all tests of this process share one search."""
-    loader._loader = SharedLoader()
+    library_search._loader = SharedLoader()

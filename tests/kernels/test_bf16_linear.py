@@ -8,15 +8,15 @@ from torch import nn
 
 from tests.attention.test_cpu import LOADED, kernels
 from tests.rounding_sets import ROUNDING_SETS
-from yaie.kernels import loader
-from yaie.kernels.decoder import GATED, SET
+from yaie.kernels import library_search
+from yaie.kernels.decoder_structures import GATED, SET
 from yaie.kernels.library import Library
+from yaie.models.native.native_structure import LinearParts
 from yaie.models.native.packing import Packer
-from yaie.models.native.structure import LinearParts
 
 __all__ = ["kernels"]
 
-pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 ADD = 1
 

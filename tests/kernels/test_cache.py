@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.toolchain import HEADER, Machine
-from yaie.kernels import build, leftovers, loader
+from yaie.kernels import build, cache_cleanup, library_search
 
 
 def target_of(*sets: str) -> Path:
@@ -24,8 +24,8 @@ def test_a_failure_is_remembered_for_a_day(machine: Machine) -> None:
     assert found is None and len(machine.compiler.compiled) == 2
     assert "not in this compiler" in first
     assert first in again and "tried before" in again
-    for marker in machine.folder.rglob(loader.FAILED):
-        a_day_ago = time.time() - loader.REMEMBERED_S - 1
+    for marker in machine.folder.rglob(library_search.FAILED):
+        a_day_ago = time.time() - library_search.REMEMBERED_S - 1
         os.utime(marker, (a_day_ago, a_day_ago))
     machine.start()
     assert len(machine.compiler.compiled) == 4
@@ -43,7 +43,7 @@ def test_a_damaged_library_is_compiled_again_after_a_day(machine: Machine) -> No
     target = target_of("portable")
     target.parent.mkdir(parents=True)
     target.write_bytes(b"\x7fELF but not much more")
-    marker = target.with_name(loader.FAILED)
+    marker = target.with_name(library_search.FAILED)
     marker.write_text("it cannot be loaded")
     found, reason = machine.start("portable")
     assert found is None and reason.startswith("it cannot be loaded")
@@ -116,16 +116,19 @@ def test_a_compilation_removes_folders_unused_for_90_days(machine: Machine) -> N
     folders = {name: build.cache_folder() / name for name in days}
     for name, folder in folders.items():
         folder.mkdir(parents=True)
-        for file in (build.LIBRARY_NAME, "tmp1.so", loader.FAILED):
+        for file in (build.LIBRARY_NAME, "tmp1.so", library_search.FAILED):
             (folder / file).touch()
         for path in (*folder.iterdir(), folder):
-            then = time.time() - days[name] * leftovers.DAY_S
+            then = time.time() - days[name] * cache_cleanup.DAY_S
             os.utime(path, (then, then))
     (folders["young"] / "tmp2.so").touch()  # another process compiles now
-    leftovers.note_use(folders["used"] / build.LIBRARY_NAME)
+    cache_cleanup.note_use(folders["used"] / build.LIBRARY_NAME)
     assert machine.start("portable")[0] is not None
     assert not folders["old"].exists()
-    assert {path.name for path in folders["used"].iterdir()} == {build.LIBRARY_NAME, loader.FAILED}
-    kept = {build.LIBRARY_NAME, loader.FAILED, "tmp2.so"}
+    assert {path.name for path in folders["used"].iterdir()} == {
+        build.LIBRARY_NAME,
+        library_search.FAILED,
+    }
+    kept = {build.LIBRARY_NAME, library_search.FAILED, "tmp2.so"}
     assert {path.name for path in folders["young"].iterdir()} == kept
     assert machine.start("portable")[1].endswith("compiled before")

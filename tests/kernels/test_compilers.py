@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.compiler import find_compiler
-from yaie.kernels import build, loader
+from yaie.kernels import build, library_search
 from yaie.kernels.library import Library
 
 pytestmark = pytest.mark.slow
@@ -64,9 +64,9 @@ def assert_close(found: Numbers, expected: Numbers) -> None:
 @pytest.fixture(scope="module")
 def library() -> Library:
     """The library of all other tests."""
-    loaded = loader.load()
+    loaded = library_search.load()
     if loaded is None:
-        pytest.skip(f"no kernel library to compare with: {loader.status().reason}")
+        pytest.skip(f"no kernel library to compare with: {library_search.status().reason}")
     return loaded
 
 

@@ -7,17 +7,17 @@ import torch
 from torch import nn
 
 from tests.attention.test_cpu import LOADED, kernels
-from yaie.kernels import loader
-from yaie.kernels.decoder import GATED, WEIGHTS
+from yaie.kernels import library_search
+from yaie.kernels.decoder_structures import GATED, WEIGHTS
 from yaie.kernels.library import Library
+from yaie.models.native.native_structure import LinearParts
 from yaie.models.native.packing import Packer
-from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 __all__ = ["kernels"]
 
-pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 MOST_ROWS = 64  # above four tiles of every instruction set, panels are upcast first
 STORES = {"set": 0, "add": 1, **GATED}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernels.compiler import find_compiler, needs_compiler
 from tests.kernels.report import report
-from yaie.kernels import build, instruction_sets, loader
+from yaie.kernels import build, instruction_sets, library_search
 from yaie.kernels.library import Library
 
 pytestmark = [pytest.mark.integration, needs_compiler]
@@ -17,7 +17,7 @@ FASTER = ("avx2", "avx512", "vnni", "bf16", "amx")
 
 
 def test_a_fresh_process_uses_the_cache_and_imports_no_torch() -> None:
-    loader.load()
+    library_search.load()
     found = report()
     assert found["loaded"] is True
     assert found["torch"] is False
@@ -29,7 +29,7 @@ def test_a_fresh_process_uses_the_cache_and_imports_no_torch() -> None:
     ["portable", *(pytest.param(name, marks=pytest.mark.slow) for name in FASTER)],
 )
 def test_an_instruction_set_can_be_forced(name: str) -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     if name not in loaded.instruction_sets:
         pytest.skip(f"this processor or this library has no {name}")
@@ -41,14 +41,14 @@ def test_the_first_use_compiles_the_best_set_and_no_other(tmp_path: Path) -> Non
     environment = {"YAIE_KERNELS": "auto", "XDG_CACHE_HOME": str(tmp_path)}
     found = report(**environment)
     assert found["sets"] == [found["set"]] == [best]
-    assert "compiled with" in str(found["reason"]) or loader.PREBUILT.is_file()
+    assert "compiled with" in str(found["reason"]) or library_search.PREBUILT.is_file()
     again = report(**environment)
     assert again["set"] == best
-    assert "compiled before" in str(again["reason"]) or loader.PREBUILT.is_file()
+    assert "compiled before" in str(again["reason"]) or library_search.PREBUILT.is_file()
 
 
 def test_a_fresh_process_without_a_compiler_reports_it(tmp_path: Path) -> None:
-    if loader.PREBUILT.is_file():
+    if library_search.PREBUILT.is_file():
         pytest.skip("a prebuilt library needs no compiler")
     found = report(PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path))
     assert found["loaded"] is False
@@ -84,7 +84,7 @@ def test_a_library_without_the_functions_is_refused(
 
 
 def test_a_library_of_another_source_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     monkeypatch.setattr(build, "source_digest", lambda: "0123456789abcdef")
     with pytest.raises(OSError, match="compiled from another version of the source"):

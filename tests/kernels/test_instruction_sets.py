@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.compiler import needs_compiler
-from yaie.errors import ConfigError
-from yaie.kernels import instruction_sets, loader
+from yaie.base.errors import ConfigError
+from yaie.kernels import instruction_sets, library_search
 
 
 @needs_compiler
 def test_the_system_and_the_library_agree_on_the_sets() -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     of_machine = list(instruction_sets.of_this_machine())
     option = os.environ["YAIE_KERNELS"]
@@ -27,7 +27,7 @@ def test_the_system_and_the_library_agree_on_the_sets() -> None:
 
 @needs_compiler
 def test_an_unavailable_set_is_refused_with_the_usable_ones() -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     with pytest.raises(ConfigError, match=r"'avx1024' is unavailable; use one of .*portable"):
         loaded.use_instruction_set("avx1024")

@@ -7,11 +7,11 @@ import ctypes
 import pytest
 
 from tests.kernels.compiler import needs_compiler
-from yaie.kernels import layout, loader
-from yaie.kernels.layout import STRUCTURES, find_difference
+from yaie.kernels import layout_check, library_search
+from yaie.kernels.attention_structures import Step
+from yaie.kernels.layout_check import STRUCTURES, find_difference
 from yaie.kernels.library import LayoutMismatch, Library
-from yaie.kernels.loader import Loader
-from yaie.kernels.structures import Step
+from yaie.kernels.library_search import Loader
 
 DESCRIPTION = "struct Point 16 x:0:i8 y:8:f4 flags:12:u4\nenum Colour red:0 blue:2\n"
 
@@ -72,18 +72,18 @@ def test_a_structure_that_the_library_lacks_is_named() -> None:
 
 @needs_compiler
 def test_every_structure_of_the_library_is_mirrored() -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     handle = ctypes.CDLL(str(loaded.path))
     handle.yaie_layout.restype = ctypes.c_char_p
     lines = [line.split() for line in handle.yaie_layout().decode().splitlines()]
     assert {line[1] for line in lines if line[0] == "struct"} == set(STRUCTURES)
-    assert {line[1] for line in lines if line[0] == "enum"} == set(layout.ENUMERATIONS)
+    assert {line[1] for line in lines if line[0] == "enum"} == set(layout_check.ENUMERATIONS)
 
 
 @needs_compiler
 def test_a_mirror_with_two_fields_swapped_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = loader.load()
+    loaded = library_search.load()
     assert loaded is not None
     fields = list(Step._fields_)
     fields[1], fields[2] = fields[2], fields[1]  # num_rows and num_segments

@@ -11,9 +11,9 @@ import pytest
 
 from tests.kernels.conftest import make_program
 from tests.kernels.toolchain import HEADER, Machine
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 from yaie.kernels import build
-from yaie.kernels.loader import Loader
+from yaie.kernels.library_search import Loader
 
 
 def test_off_disables_the_library() -> None:
@@ -43,7 +43,7 @@ def test_an_unfit_prebuilt_library_is_replaced_by_a_compiled_one(machine: Machin
 def test_each_process_after_the_first_uses_the_cache(
     machine: Machine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "yaie.kernels.loader")
+    caplog.set_level(logging.INFO, "yaie.kernels.library_search")
     assert machine.start("portable")[1].startswith("portable, compiled with")
     assert [r.message for r in caplog.records] == ["compiling the kernels, once (about 15 s)"]
     caplog.clear()

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.attention.test_cpu import LOADED, kernels
 from tests.kernels.test_exact_linear import Layer
 from tests.kernels.test_quantized_linear import rounded
-from yaie.kernels import loader
+from yaie.kernels import library_search
 from yaie.kernels.library import Library
 
 __all__ = ["kernels"]
 
-pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+pytestmark = pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)
 
 INPUTS, OUTPUTS = 576, 70
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import nn
 
-from yaie.kernels import loader as kernels
-from yaie.kernels.decoder import GATED, SET
+from yaie.kernels import library_search as kernels
+from yaie.kernels.decoder_structures import GATED, SET
 from yaie.kernels.library import Library
+from yaie.models.native.native_structure import LinearParts
 from yaie.models.native.packing import Packer
-from yaie.models.native.structure import LinearParts
-from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
+from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 
 ADD, GATED_SILU = 1, GATED["silu"]
 

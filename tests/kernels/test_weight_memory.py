@@ -7,7 +7,7 @@ import gc
 import pytest
 import torch
 
-from yaie.kernels import loader as kernels
+from yaie.kernels import library_search as kernels
 from yaie.kernels.weight_memory import WeightMemory
 
 MIB = 1024**2

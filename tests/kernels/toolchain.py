@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yaie.kernels import build
 from yaie.kernels.library import Library, NoUsableSet
-from yaie.kernels.loader import Loader
+from yaie.kernels.library_search import Loader
 
 HEADER = "library with "
 

@@ -16,7 +16,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 
 from .model import Key
 from .pair import Mismatch, Pair

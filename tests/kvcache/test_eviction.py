@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yaie.base.errors import ConfigError
+from yaie.base.settings import Eviction
 from yaie.cli.options import ENGINE_FLAGS
-from yaie.config import Eviction
-from yaie.errors import ConfigError
+from yaie.kvcache.adaptive_eviction import ReuseOdds
 from yaie.kvcache.eviction import (
     LRU,
     POLICIES,
@@ -21,7 +22,6 @@ from yaie.kvcache.eviction import (
 )
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.kvcache.reuse_odds import ReuseOdds
 
 
 def leaf(*, last_used=0, uses=1, length=1) -> Node:

@@ -8,12 +8,12 @@ from collections.abc import Hashable
 import pytest
 
 from tests.kvcache.paths import compute, hold, open_path
-from yaie.kvcache.evicted import EvictedBranches
+from yaie.base.queries import Explanation
 from yaie.kvcache.eviction import make_eviction_policy
+from yaie.kvcache.eviction_log import EvictedBranches
 from yaie.kvcache.explain import explain
 from yaie.kvcache.node import Cursor, Node
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.queries import Explanation
 
 Prefix = tuple[int, ...]
 

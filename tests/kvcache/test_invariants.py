@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import yaie
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 

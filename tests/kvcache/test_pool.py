@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from yaie.kvcache.int8_rows import QuantizedRows, fetch, quantize
 from yaie.kvcache.pool import KVPool, LayerShape
-from yaie.kvcache.quantized import QuantizedRows, fetch, quantize
 
 STATUS = Path("/proc/self/statm")
 

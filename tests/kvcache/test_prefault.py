@@ -11,11 +11,11 @@ from itertools import count, takewhile
 import pytest
 import torch
 
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
 from yaie.kvcache.pool import KVPool, LayerShape
 from yaie.kvcache.prefault import PoolPrefault, _populate
-from yaie.types import GenerationRequest, SamplingParams
 
 SLOT_BYTES = 512 * 2  # of one plane of the pool below
 NUM_SLOTS = 32768

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attention.work import count_lines
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 
 from tests.llm.conftest import GREEDY, HELLO, is_idle
 from yaie import LLM, SamplingParams, StreamPiece
-from yaie.errors import InvalidRequest, ModelUnsupported
+from yaie.base.errors import InvalidRequest, ModelUnsupported
 
 
 def test_greedy_answers_equal_those_of_transformers(llm: LLM, tiny_model_dir: Path) -> None:

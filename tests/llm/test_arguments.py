@@ -15,14 +15,14 @@ import torch
 import yaie
 from tests.llm.conftest import GREEDY, HELLO
 from yaie import LLM, SamplingParams
-from yaie.errors import (
+from yaie.api.prompt_kinds import list_prompts
+from yaie.base.errors import (
     ConfigError,
     ContextLengthExceeded,
     InvalidRequest,
     ModelNotFound,
     ModelUnsupported,
 )
-from yaie.prompt_kinds import list_prompts
 from yaie.text.tokenizer import load_tokenizer
 
 

@@ -15,15 +15,15 @@ import pytest
 
 from tests.llm.conftest import GREEDY, HELLO, is_idle
 from yaie import LLM, AsyncLLM, EngineAdapter, Grammar, InferenceEngineAdapter, ReturnSample
-from yaie.errors import (
+from yaie.base.errors import (
     ContextLengthExceeded,
     EngineDied,
     EngineUnavailable,
     InvalidRequest,
     ModelNotFound,
 )
-from yaie.queries import ExplainPrompt
-from yaie.types import EngineState
+from yaie.base.queries import ExplainPrompt
+from yaie.base.types import EngineState
 
 ENDLESS = replace(GREEDY, max_tokens=900)
 PROMPTS: list[Any] = ["the lazy dog", [5, 6, 7], "A quick"]

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 
 from tests.llm.conftest import GREEDY, HELLO, is_idle
 from yaie import LLM, SamplingParams
-from yaie.errors import ContextLengthExceeded, InvalidRequest, RequestError, RequestFailed
-from yaie.python.choose import edges_of
-from yaie.types import TokenDelta
+from yaie.api.ranked_choice import edges_of
+from yaie.base.errors import (
+    ContextLengthExceeded,
+    InvalidRequest,
+    RequestError,
+    RequestFailed,
+)
+from yaie.base.types import TokenDelta
 
 CHOICES = ["the lazy dog", "the lazy cat", "a fox", "x"]
 

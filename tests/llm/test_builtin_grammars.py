@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from yaie import LLM, Grammar, SamplingParams
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 SCHEMAS: dict[str, Any] = {
     "Is a tree a graph?": {

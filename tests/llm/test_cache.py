@@ -8,7 +8,7 @@ import pytest
 
 from tests.llm.conftest import GREEDY, HELLO
 from yaie import LLM
-from yaie.errors import EngineUnavailable, InvalidRequest
+from yaie.base.errors import EngineUnavailable, InvalidRequest
 
 PROMPT = "A quick brown fox jumps over the dog"
 OTHER = "A quick brown fox jumps over the cat"

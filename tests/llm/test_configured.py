@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.llm.conftest import GREEDY, is_idle
 from yaie import LLM, Engine, GenerationOutput, InferenceEngine, RequestOutput, WarmupConfig
-from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest
+from yaie.base.errors import ConfigError, EngineUnavailable, InvalidRequest
 
 
 def test_a_warm_up_computes_its_batches_once_and_leaves_no_hits(llm: LLM) -> None:

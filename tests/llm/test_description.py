@@ -8,12 +8,12 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.torch import load_file
 
-from server.metrics import Metrics, Snapshot
 from tests.llm.conftest import GREEDY, HELLO
 from yaie import LLM, SamplingParams
-from yaie.config import EngineConfig
-from yaie.errors import ConfigError
-from yaie.types import EngineState
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState
+from yaie.server.metrics.prometheus import Metrics, Snapshot
 
 PARTS = [{"role": "user", "content": [{"type": "text", "text": "A quick brown fox"}]}]
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}

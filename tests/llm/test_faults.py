@@ -16,15 +16,12 @@ import pytest
 
 from tests.llm.conftest import GREEDY, is_idle
 from yaie import LLM, RequestOutput, SamplingParams
-from yaie.client.core import load_engine_core
-from yaie.config import EngineConfig
+from yaie.base.errors import EngineUnavailable, RequestFailed
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, TokenDelta
+from yaie.client.core_loading import load_engine_core
 from yaie.engine.core import EngineCore
 from yaie.engine.loop import Core
-from yaie.errors import (
-    EngineUnavailable,
-    RequestFailed,
-)
-from yaie.types import GenerationRequest, TokenDelta
 
 
 def test_a_request_that_fails_does_not_affect_others(
@@ -98,7 +95,7 @@ def test_closing_frees_the_model_and_later_calls_raise(
         cores.append(load_engine_core(config))
         return cores[0]
 
-    monkeypatch.setattr("yaie.python.local_engine.load_engine_core", load)
+    monkeypatch.setattr("yaie.api.local_engine.load_engine_core", load)
     llm = LLM(tiny_model_dir, num_slots=512, threads=1)
     core = cores.pop()
     weights = weakref.ref(next(core.executor.loaded.model.parameters()))

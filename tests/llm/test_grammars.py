@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from tests.llm.conftest import HELLO, is_idle
 from tests.text.small_tokenizers import write_byte_level
 from yaie import LLM, Grammar, SamplingParams
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 LONG = SamplingParams(temperature=0.0, max_tokens=200)
 

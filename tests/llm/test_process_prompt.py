@@ -13,10 +13,15 @@ import pytest
 
 from tests.llm.conftest import GREEDY, HELLO, is_idle
 from yaie import LLM, PromptOutput
+from yaie.api.prompt_output import decode_rate
+from yaie.base.errors import (
+    ContextLengthExceeded,
+    EngineUnavailable,
+    InvalidRequest,
+    YaieError,
+)
+from yaie.base.types import Timings
 from yaie.engine.core import EngineCore
-from yaie.errors import ContextLengthExceeded, EngineUnavailable, InvalidRequest, YaieError
-from yaie.python.prompt_output import decode_rate
-from yaie.types import Timings
 
 TOO_LONG = "fox " * 2000
 PROMPTS: list[Any] = ["A quick brown fox", "", HELLO, TOO_LONG, [5, 6, 7], "A quick red fox"]

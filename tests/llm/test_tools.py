@@ -11,13 +11,13 @@ import pytest
 import yaie
 from tests.weather import QUESTION, TOOL
 from yaie import LLM
-from yaie.outputs import make_output, take_piece
+from yaie.api.outputs import make_output, take_piece
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.text.answer import Answer
 from yaie.text.formats.output_format import detect_format
 from yaie.text.formats.tool import tools_of
-from yaie.text.parts import ToolCall, ToolCallPart
+from yaie.text.output_parts import ToolCall, ToolCallPart
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 
 @pytest.fixture(scope="module")

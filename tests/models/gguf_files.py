@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from tests.models.folders import SMALL
-from yaie.models.gguf.kinds import KIND_NAMES
+from yaie.models.files.gguf.tensor_kinds import KIND_NAMES
 
 NUMBER_OF = {name: number for number, name in KIND_NAMES.items()}
 BUILTIN = Path(__file__).resolve().parents[2] / "yaie" / "models" / "builtin"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from yaie.errors import ModelUnsupported
-from yaie.models.attention_hook import (
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.attention_hook import (
     IGNORED_KEYWORDS,
     STEP_KEYWORD,
     LayerArguments,

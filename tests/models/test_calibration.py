@@ -16,15 +16,19 @@ from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.zoo import CASES
 from tests.tiny_model import write_tiny_model
 from yaie.attention.reference import ReferenceBackend
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory
-from yaie.models import loader
-from yaie.models.attention_hook import IMPLEMENTATION, LayerArguments, register
-from yaie.models.geometry import spec_of, whole_sequence_plan
-from yaie.models.loader import load_model
-from yaie.models.packed_cache import cache_key
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.architecture.attention_hook import (
+    IMPLEMENTATION,
+    LayerArguments,
+    register,
+)
+from yaie.models.architecture.layer_shapes import spec_of, whole_sequence_plan
+from yaie.models.load import loader
+from yaie.models.load.loader import load_model
+from yaie.models.native.packed_cache import cache_key
 from yaie.models.quantization import calibration_plan, calibration_text
 from yaie.models.quantization.calibration import _CausalAttention, calibrate_model
 from yaie.models.quantization.calibration_plan import Calibration, Method, plan_calibration
@@ -35,8 +39,8 @@ from yaie.models.quantization.calibration_text import (
     read_calibration,
 )
 from yaie.models.quantization.quantize import is_calibrated
-from yaie.models.quantization.weights import QuantizedLinear
-from yaie.text.chat import ChatTemplate
+from yaie.models.quantization.quantized_weights import QuantizedLinear
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.models.folders import edit_json, make_llama
-from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.checkpoint import INDEX, SINGLE, read_checkpoint, read_config
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.models.files.checkpoint import INDEX, SINGLE, read_checkpoint, read_config
 
 
 def rewrite_header(path: Path, header: bytes, length: int | None = None) -> None:
@@ -218,8 +218,9 @@ def test_weights_of_an_unsupported_type(folder: Path) -> None:
 @pytest.mark.integration
 def test_folder_modules_import_no_torch() -> None:
     program = (
-        "import sys, yaie.models.folder, yaie.models.support, yaie.models.checkpoint, "
-        "yaie.models.generation; assert not {'torch', 'transformers'} & set(sys.modules)"
+        "import sys, yaie.models.load.folder, yaie.models.architecture.support; "
+        "import yaie.models.files.checkpoint, yaie.models.files.generation_defaults; "
+        "assert not {'torch', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

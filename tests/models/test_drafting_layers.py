@@ -14,10 +14,10 @@ from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from tests.models.float_files import UNEVEN, write_twins
 from tests.models.test_wrappers import same_logits
+from yaie.base.settings import EngineConfig
 from yaie.cli.models import inspect_model
-from yaie.config import EngineConfig
-from yaie.models.checkpoint import SINGLE
-from yaie.models.loader import load_model
+from yaie.models.files.checkpoint import SINGLE
+from yaie.models.load.loader import load_model
 
 BY_NAME: dict[str, Case] = {case.name: case for case in (*CASES, *WRAPPED)}
 

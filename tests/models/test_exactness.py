@@ -9,14 +9,14 @@ import torch
 
 from tests.models.test_native_decoder import needs_library
 from tests.models.zoo_models import load_case
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.api.llm import LLM
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.errors import ConfigError
-from yaie.llm import LLM
-from yaie.models.native import decoder as rewrite
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.native.exactness import check_exact
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.native import native_decoder as rewrite
+from yaie.models.native.batch_invariance_check import check_exact
+from yaie.models.native.numerics_check import comparison_plan
 
 pytestmark = needs_library
 

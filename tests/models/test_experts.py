@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.conformance.zoo import CASES
-from yaie.models.experts import experts_wait
+from yaie.models.architecture.moe import experts_wait
 
 CASES_BY_NAME = {case.name: case for case in CASES}
 WITH_EXPERTS = ["qwen3-moe", "mixtral", "olmoe", "deepseek-v2", "deepseek-v3", "gpt-oss"]

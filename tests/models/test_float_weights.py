@@ -28,15 +28,16 @@ from tests.models.float_files import (
     write_twins,
 )
 from tests.models.folders import edit_json
+from yaie.base.errors import ModelUnsupported, NotEnoughMemory
+from yaie.base.settings import EngineConfig
 from yaie.cli.models import inspect_model
-from yaie.config import EngineConfig
-from yaie.errors import ModelUnsupported, NotEnoughMemory
-from yaie.models import loader
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.quantization.formats import stored_quantization
-from yaie.models.quantization.layout import read_stored_layout
-from yaie.models.quantization.widening import widen_float8, widen_mxfp4
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.load import loader
+from yaie.models.load.loader import load_model
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
+from yaie.models.quantization.dequantize_float import widen_float8, widen_mxfp4
 
 CASE = {case.name: case for case in CASES}
 WRAPPERS = {case.name: case for case in WRAPPED}

@@ -15,16 +15,16 @@ from huggingface_hub import constants
 
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT, LocalHub, use_offline_cache
-from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.folder import (
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.load.folder import (
     cached_repositories,
     names_repository,
     nearest_models,
     open_folder,
     resolve_model_path,
 )
-from yaie.models.folder_process import find_folder
+from yaie.models.load.folder_process import find_folder
 
 
 @pytest.fixture(autouse=True)
@@ -130,8 +130,8 @@ def resolve_elsewhere(
     """Resolve in a child process: the hub library reads its address when it is imported."""
     program = (
         "import sys\n"
-        "from yaie.errors import StartupError\n"
-        "from yaie.models.folder import resolve_model_path\n"
+        "from yaie.base.errors import StartupError\n"
+        "from yaie.models.load.folder import resolve_model_path\n"
         "try:\n"
         "    print(resolve_model_path(sys.argv[1], with_weights=not sys.argv[2:]))\n"
         "except StartupError as error:\n"

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from tests.models.folders import edit_json
-from yaie.models.generation import read_default_sampling, read_eos_token_ids
+from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
 
 
 @pytest.mark.parametrize(

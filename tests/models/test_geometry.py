@@ -12,10 +12,10 @@ import torch
 from tests.conformance.case import WINDOW
 from tests.conformance.zoo import CASES
 from yaie.attention.spec import AttentionSpec
-from yaie.errors import ModelUnsupported
+from yaie.base.errors import ModelUnsupported
 from yaie.kvcache.pool import LayerShape
-from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.geometry import (
+from yaie.models.architecture.attention_hook import IMPLEMENTATION, register
+from yaie.models.architecture.layer_shapes import (
     check_layer_types,
     estimate_pool_shapes,
     layer_of,
@@ -23,7 +23,7 @@ from yaie.models.geometry import (
     probe_geometry,
     read_sizes,
 )
-from yaie.models.metadata import ModelSizes
+from yaie.models.architecture.metadata import ModelSizes
 
 CPU = torch.device("cpu")
 

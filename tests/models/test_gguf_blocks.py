@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from yaie.models.gguf.blocks import decode
-from yaie.models.gguf.kinds import KINDS
+from yaie.models.files.gguf.block_decoding import decode
+from yaie.models.files.gguf.tensor_kinds import KINDS
 
 
 def half(data: bytes, at: int) -> float:

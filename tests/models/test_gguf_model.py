@@ -23,11 +23,11 @@ from tests.models.gguf_files import (
 )
 from tests.server.real_server import Server
 from yaie import LLM, SamplingParams
-from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.folder import open_folder, resolve_model_path
-from yaie.models.gguf.config import read_gguf_config
-from yaie.models.gguf.reader import read_gguf
-from yaie.models.hf_model import build_model, read_hf_config
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.models.files.gguf.header import read_gguf
+from yaie.models.files.gguf.hf_config import read_gguf_config
+from yaie.models.load.folder import open_folder, resolve_model_path
+from yaie.models.load.hf_model import build_model, read_hf_config
 from yaie.text.tokenizer import load_tokenizer
 
 VOCABULARY = vocabulary_metadata()
@@ -41,7 +41,9 @@ FAMILIES = {
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("yaie.models.gguf.folder.cache_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(
+        "yaie.models.files.gguf.hf_folder.cache_folder", lambda name: tmp_path / name
+    )
     return tmp_path / "gguf"
 
 

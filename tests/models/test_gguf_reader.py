@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models.gguf_files import U64, Stored, packed_text, write_gguf
-from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.gguf.reader import read_gguf
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.models.files.gguf.header import read_gguf
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.one_of(

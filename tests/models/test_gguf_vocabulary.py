@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models.gguf_files import vocabulary_metadata
-from yaie.errors import ModelUnsupported
-from yaie.models.gguf.pretokenizers import PRE_TOKENIZERS
-from yaie.models.gguf.reader import GgufFile
-from yaie.models.gguf.vocabulary import Vocabulary, read_vocabulary
+from yaie.base.errors import ModelUnsupported
+from yaie.models.files.gguf.header import GgufFile
+from yaie.models.files.gguf.hf_tokenizer import Vocabulary, read_vocabulary
+from yaie.models.files.gguf.pretokenizers import PRE_TOKENIZERS
 
 SPACE = "▁"
 

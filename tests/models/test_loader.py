@@ -13,16 +13,16 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from tests.models.folders import KV_BYTES_PER_TOKEN, SMALL, edit_json, make_llama
-from yaie.config import EngineConfig
-from yaie.errors import (
+from yaie.base.errors import (
     ConfigError,
     ModelNotFound,
     ModelUnsupported,
     NotEnoughMemory,
     StartupError,
 )
-from yaie.models import loader
-from yaie.models.loader import load_model
+from yaie.base.settings import EngineConfig
+from yaie.models.load import loader
+from yaie.models.load.loader import load_model
 
 
 def config(folder: Path, **settings: Any) -> EngineConfig:

@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from tests.conformance.case import Case, rope, save
-from tests.conformance.subject import close
 from tests.conformance.naive import NaiveCache
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.errors import ConfigError
-from yaie.models.loader import load_model
+from tests.conformance.subject import close
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.load.loader import load_model
 
 SWITCH, WHOLE = 24, 96
 ORIGINAL = {"original_max_position_embeddings": SWITCH}

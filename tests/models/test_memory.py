@@ -16,11 +16,12 @@ import pytest
 import torch
 
 import yaie.kernels
-from yaie.config import EngineConfig
-from yaie.engine.prompt_logprobs import room_for_prompt_logits
-from yaie.errors import NotEnoughMemory
-from yaie.models.memory import MappedFiles, free_bytes, trim_heap
-from yaie.models.memory_plan import (
+from yaie.base.errors import NotEnoughMemory
+from yaie.base.settings import EngineConfig
+from yaie.device.available_memory import MappedFiles, free_bytes, trim_heap
+from yaie.engine.step.prompt_logprobs import room_for_prompt_logits
+from yaie.models.architecture.metadata import ModelSizes
+from yaie.models.load.memory_plan import (
     GIB,
     KEYS_IN_SPAN,
     activation_bytes,
@@ -29,7 +30,6 @@ from yaie.models.memory_plan import (
     plan_memory,
     shown,
 )
-from yaie.models.metadata import ModelSizes
 from yaie.process import cgroups
 
 SIZES = ModelSizes(hidden=256, inner=768, head=32, num_heads=8, vocab=4_096)

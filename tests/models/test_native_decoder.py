@@ -20,18 +20,19 @@ from tests.models.test_memory import on_linux, resident
 from tests.models.zoo_models import CASES, RECOGNISED, load_case
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.kernels.loader import load
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native import decoder as rewrite
-from yaie.models.native import structure
-from yaie.models.native.agreement import DecoderDiffers, comparison_plan, far_plan
-from yaie.models.native.structure import (
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.kernels.library_search import load
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load.loader import load_model
+from yaie.models.native import native_decoder as rewrite
+from yaie.models.native import native_structure
+from yaie.models.native.native_structure import (
     NotRecognised,
     recognise,
     require_plain_attention,
 )
+from yaie.models.native.numerics_check import DecoderDiffers, comparison_plan, far_plan
 
 OTHERS = [
     *("gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"),
@@ -142,7 +143,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
 ) -> None:
     """Queries scaled by their position, in a structure that hides it."""
     loaded = load_case("ministral3", tmp_path)
-    monkeypatch.setattr(structure, "require_positions_in_tables_only", lambda _: None)
+    monkeypatch.setattr(native_structure, "require_positions_in_tables_only", lambda _: None)
     with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
         choose_executor(loaded)
     monkeypatch.setattr(rewrite, "far_plan", lambda _: None)

@@ -18,10 +18,10 @@ from tests.conformance.zoo import CASES
 from tests.models.float_files import BLOCK, E4M3_MOST, LEVELS, MODELOPT, Float8, write_twins
 from tests.models.folders import edit_json
 from tests.models.test_float_weights import assert_same, expect_damage, load
+from yaie.base.errors import ModelUnsupported
 from yaie.cli.models import inspect_model
-from yaie.errors import ModelUnsupported
-from yaie.models.quantization.formats import stored_quantization
-from yaie.models.quantization.widening import widen_nvfp4
+from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.quantization.dequantize_float import widen_nvfp4
 
 CASE = {case.name: case for case in (*CASES, *WRAPPED)}
 UP = "model.layers.1.mlp.up_proj"

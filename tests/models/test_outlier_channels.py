@@ -19,12 +19,12 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from tests.kernels.forced_set import forced_set
 from tests.text.small_tokenizers import write_byte_level
 from tests.tiny_model import VOCAB_SIZE
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.instruction_sets import PORTABLE, X86_64
-from yaie.kernels.loader import load
-from yaie.models.geometry import whole_sequence_plan
-from yaie.models.loader import load_model
+from yaie.kernels.library_search import load
+from yaie.models.architecture.layer_shapes import whole_sequence_plan
+from yaie.models.load.loader import load_model
 from yaie.text.tokenizer import load_tokenizer
 
 TIMES = 50.0

@@ -15,9 +15,15 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_model import write_tiny_model
-from yaie.config import EngineConfig
-from yaie.models import packed_cache
-from yaie.models.packed_cache import PREFIX, SUFFIX, PackedCache, cache_key, open_cache
+from yaie.base.settings import EngineConfig
+from yaie.models.native import packed_cache
+from yaie.models.native.packed_cache import (
+    PREFIX,
+    SUFFIX,
+    PackedCache,
+    cache_key,
+    open_cache,
+)
 
 NEVER = threading.Event()
 DATA = bytes(range(200)) * 50

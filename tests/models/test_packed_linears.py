@@ -14,14 +14,14 @@ from tests.conformance.zoo import CASES
 from tests.engine.asking import ask, run
 from tests.models.test_native_decoder import needs_library
 from tests.models.zoo_models import load_case
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.models.loader import load_model
-from yaie.models.native import linears
-from yaie.models.native.agreement import DecoderDiffers, comparison_plan
-from yaie.models.native.linears import PackedLinear
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.load.loader import load_model
+from yaie.models.native import packed_linears
+from yaie.models.native.numerics_check import DecoderDiffers, comparison_plan
+from yaie.models.native.packed_linears import PackedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 CASE = {case.name: case for case in CASES}
 OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "gpt-neox"]
@@ -128,6 +128,6 @@ def test_a_forward_that_reads_its_layers_is_refused(
     def reach(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
         return x @ self.weight.T
 
-    monkeypatch.setattr(linears.PackedLinear, "forward", reach)
+    monkeypatch.setattr(packed_linears.PackedLinear, "forward", reach)
     with pytest.raises(DecoderDiffers, match="does not run with packed layers"):
         choose_executor(load_case("olmo2", tmp_path))

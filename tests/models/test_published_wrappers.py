@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from yaie.models.hf_model import read_hf_config
-from yaie.models.support import check_supported, longest_context
-from yaie.models.wrappers import text_config, wrapper_of
+from yaie.models.architecture.support import check_supported, longest_context
+from yaie.models.architecture.text_backbones import text_config, wrapper_of
+from yaie.models.load.hf_model import read_hf_config
 
 # config.json as published: settings at the top, or a text_config that leaves defaults out.
 PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

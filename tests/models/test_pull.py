@@ -13,10 +13,11 @@ from huggingface_hub import constants
 from tests.models.gguf_files import llama_metadata, tensors_of, vocabulary_metadata, write_gguf
 from tests.models.test_folder import put_in_cache
 from tests.models.test_gguf_model import make_model
-from yaie.errors import ConfigError, ModelNotFound, ModelUnsupported
-from yaie.models import catalogue, folder, pull
-from yaie.models.catalogue import CATALOGUE, ListedModel, Wheel
-from yaie.models.folder import nearest_models, open_folder, resolve_model_path
+from yaie.base.errors import ConfigError, ModelNotFound, ModelUnsupported
+from yaie.models.files import model_index, pull
+from yaie.models.files.model_index import CATALOGUE, ListedModel, Wheel
+from yaie.models.load import folder
+from yaie.models.load.folder import nearest_models, open_folder, resolve_model_path
 
 MEMBER = "tiny_gguf/Tiny.Q8_0.gguf"
 
@@ -24,7 +25,7 @@ MEMBER = "tiny_gguf/Tiny.Q8_0.gguf"
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use empty caches, and an index that is a folder; return that folder."""
-    for module in ("yaie.models.gguf.folder", "yaie.models.pull"):
+    for module in ("yaie.models.files.gguf.hf_folder", "yaie.models.files.pull"):
         monkeypatch.setattr(f"{module}.cache_folder", lambda name: tmp_path / "cache" / name)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -144,7 +145,7 @@ def test_a_misspelt_short_name_is_near(tmp_path: Path) -> None:
 
 
 def test_each_entry_names_a_file_and_a_digest() -> None:
-    for name, model in catalogue.CATALOGUE.items():
+    for name, model in model_index.CATALOGUE.items():
         assert name == model.name and model.wheel.file_name.endswith(folder.GGUF)
         assert len(bytes.fromhex(model.wheel.sha256)) == 32
         assert dataclasses.asdict(model)["license"]

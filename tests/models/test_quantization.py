@@ -12,15 +12,20 @@ from torch import nn
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.models.folders import make_llama
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.errors import ConfigError
-from yaie.kernels.loader import load
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.agreement import comparison_plan
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.kernels.library_search import load
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load.loader import load_model
+from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.quantize import quantize_weight
-from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
+from yaie.models.quantization.quantized_weights import (
+    QuantizedLinear,
+    QuantizedWeight,
+    join,
+)
 
 _CASES = {case.name: case for case in CASES}
 KINDS = ["int8", "int4"]

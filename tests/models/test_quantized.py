@@ -17,16 +17,17 @@ from tests.engine.asking import ask, run
 from tests.engine.oracle import Oracle
 from tests.models.folders import edit_json
 from tests.models.quantized import Kind, quantize, stored, write_pair
+from yaie.base.settings import EngineConfig
 from yaie.cli.models import inspect_model
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
-from yaie.kernels.loader import load as load_library
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.quantization.layout import read_stored_layout
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.kernels.library_search import load as load_library
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.load.loader import load_model
+from yaie.models.native.numerics_check import comparison_plan
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 needs_library = pytest.mark.skipif(
     load_library() is None, reason="no kernel library: without a compiler torch serves"

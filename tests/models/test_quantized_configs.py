@@ -10,8 +10,8 @@ import pytest
 
 from tests.models.quantized import AWQ, CT, GPTQ, INT8, LLAMA, with_group, write_pair
 from tests.models.test_quantized import load
-from yaie.errors import ModelUnsupported
-from yaie.models.quantization.formats import SERVED, stored_quantization
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.quantization_config import SERVED, stored_quantization
 
 STATIC = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
 FP8 = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}

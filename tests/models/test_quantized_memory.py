@@ -20,16 +20,17 @@ from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.models.folders import edit_json, make_llama
 from tests.models.quantized import Integers, Kind, stored, write_pair
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.engine.loading import load_executor
-from yaie.engine.native_executor import NativeExecutor
-from yaie.errors import NotEnoughMemory
-from yaie.kernels.loader import load as load_library
-from yaie.models import loader, memory_plan
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.decoder import NativeDecoder
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.base.errors import NotEnoughMemory
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.engine.execution.executor_loading import load_executor
+from yaie.engine.execution.native_executor import NativeExecutor
+from yaie.kernels.library_search import load as load_library
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.load import loader, memory_plan
+from yaie.models.load.loader import load_model
+from yaie.models.native.native_decoder import NativeDecoder
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 CASE = {case.name: case for case in CASES}
 KINDS = ["int8", "int4"]
@@ -189,10 +190,10 @@ def test_rounding_is_refused_where_there_is_no_room_for_it(
 
 LOAD = """
 import resource, sys
-from yaie.config import EngineConfig
-from yaie.kernels.loader import load as load_library
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.loader import load_model
+from yaie.base.settings import EngineConfig
+from yaie.kernels.library_search import load as load_library
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.load.loader import load_model
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 config = EngineConfig(model=sys.argv[1], dtype="float32", num_slots=64, device="cpu")
 before = peak()

@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from tests.models.folders import edit_json
 from tests.models.quantized import AWQ, CT, GPTQ, INT8, LLAMA, Kind, with_group, write_pair
 from tests.models.test_quantized import load
-from yaie.errors import ModelUnsupported, NotEnoughMemory
-from yaie.models import loader, memory_plan
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.quantization import reading
-from yaie.models.quantization.layout import read_stored_layout
+from yaie.base.errors import ModelUnsupported, NotEnoughMemory
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.load import loader, memory_plan
+from yaie.models.quantization import readers
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
 
 MODULE = "model.layers.1.mlp.up_proj"
 ORDERED = Kind("gptq", 4, 32, ordered=True)
@@ -283,7 +283,7 @@ def test_an_unreadable_layer_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise RuntimeError("no such stride")
 
-    monkeypatch.setattr(reading, "_unpack", fail)
+    monkeypatch.setattr(readers, "_unpack", fail)
     with pytest.raises(ModelUnsupported, match=r"_proj.*cannot be read: no such stride"):
         load(folder)
 
@@ -306,6 +306,6 @@ def test_a_file_in_use_does_not_hide_the_reason(
 
     folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
     rewrite(folder, lambda tensors: tensors[f"{MODULE}.scales"].fill_(torch.nan))
-    monkeypatch.setattr(reading, "safe_open", StillRead)
+    monkeypatch.setattr(readers, "safe_open", StillRead)
     with pytest.raises(ModelUnsupported, match=f"{MODULE} .* not finite"):
         load(folder)

@@ -15,13 +15,13 @@ from tests.conformance.zoo import CASES
 from tests.models.float_files import BLOCK, write_twins
 from tests.models.folders import edit_json
 from tests.models.test_wrappers import same_logits
+from yaie.base.errors import ModelUnsupported
+from yaie.base.settings import EngineConfig
 from yaie.cli.models import inspect_model
-from yaie.config import EngineConfig
-from yaie.errors import ModelUnsupported
-from yaie.models.architectures import SUPPORTED
-from yaie.models.loader import load_model
-from yaie.models.support import check_supported
-from yaie.models.wrappers import RENAMED
+from yaie.models.architecture.architectures import SUPPORTED
+from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.text_backbones import RENAMED
+from yaie.models.load.loader import load_model
 
 DEEPSEEK = next(case for case in CASES if case.name == "deepseek-v3")
 KIMI_K2 = {

@@ -13,12 +13,12 @@ from tests.models.folders import edit_json
 from tests.models.hub import COMMIT, LocalHub, use_offline_cache
 from tests.models.test_folder import resolve_elsewhere
 from yaie import LLM
+from yaie.base.errors import ModelNotFound
+from yaie.base.served_models import engine_configs
+from yaie.base.settings import EngineConfig, load_settings
 from yaie.cli.main import run_command_line
-from yaie.config import EngineConfig, load_settings
-from yaie.errors import ModelNotFound
-from yaie.model_list import engine_configs
-from yaie.models.folder import names_repository, open_folder, resolve_model_path
-from yaie.models.revisions import cached_revisions, split_revision
+from yaie.models.files.revisions import cached_revisions, split_revision
+from yaie.models.load.folder import names_repository, open_folder, resolve_model_path
 
 OLDER = "89abcdef0123456789abcdef0123456789abcdef"
 ALIKE = "89abcdef9999999999999999999999999999beef"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from yaie.errors import ModelUnsupported
-from yaie.models.architectures import (
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.architectures import (
     ENCODER_DECODER,
     IMAGES,
     INDEXED,
@@ -18,12 +18,12 @@ from yaie.models.architectures import (
     REFUSED,
     SUPPORTED,
 )
-from yaie.models.hf_model import read_hf_config
-from yaie.models.support import (
+from yaie.models.architecture.support import (
     check_supported,
     longest_context,
     longrope_switch,
 )
+from yaie.models.load.hf_model import read_hf_config
 
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
 GEMMA = {"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text"}

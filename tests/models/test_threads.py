@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from yaie.models.threads import set_threads
+from yaie.models.load.placement import set_threads
 from yaie.process import cgroups
 
 

@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import save_file
 
 from tests.models.quantized import Integers, Kind, stored
-from yaie.models.checkpoint import read_checkpoint
-from yaie.models.quantization.formats import stored_quantization
-from yaie.models.quantization.layout import read_layout
-from yaie.models.quantization.reading import TensorFiles, read_quantized
+from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.files.checkpoint import read_checkpoint
+from yaie.models.quantization.checkpoint_layers import read_layout
+from yaie.models.quantization.readers import TensorFiles, read_quantized
 
 PACKED_BY_THE_LIBRARIES = {
     ("pack-quantized", 4): {

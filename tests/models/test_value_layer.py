@@ -8,11 +8,11 @@ import pytest
 
 from tests.models.test_native_decoder import needs_library
 from tests.models.zoo_models import load_case
-from yaie.engine.choose_executor import choose_executor
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.native.structure import recognise
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.native.native_structure import recognise
+from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.quantize import kind_of
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 
 @needs_library

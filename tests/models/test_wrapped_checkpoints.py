@@ -16,16 +16,16 @@ from tests.models.float_files import FORMS, Float8, blocks_of, write_twins
 from tests.models.quantized import AWQ, CT, GPTQ, LLAMA, Kind, write_pair
 from tests.text.small_tokenizers import write_byte_level
 from yaie import LLM, SamplingParams
-from yaie.config import EngineConfig
-from yaie.engine.choose_executor import choose_executor
-from yaie.errors import ModelUnsupported, UnsupportedParameter
-from yaie.models.checkpoint import SINGLE
-from yaie.models.folder import open_folder
-from yaie.models.loader import load_model
-from yaie.models.native.agreement import comparison_plan
-from yaie.models.quantization.layout import read_stored_layout
-from yaie.models.support import check_supported
-from yaie.models.wrappers import WRAPPERS, wrapper_of
+from yaie.base.errors import ModelUnsupported, UnsupportedParameter
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.text_backbones import WRAPPERS, wrapper_of
+from yaie.models.files.checkpoint import SINGLE
+from yaie.models.load.folder import open_folder
+from yaie.models.load.loader import load_model
+from yaie.models.native.numerics_check import comparison_plan
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
 
 CLIP = {
     "model_type": "clip_vision_model",

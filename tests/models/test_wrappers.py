@@ -14,12 +14,12 @@ from safetensors.torch import load_file, save_file
 from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.wrapped import WRAPPED, WrapperCase
 from tests.models.folders import edit_json
-from yaie.config import EngineConfig
-from yaie.errors import ModelUnsupported
-from yaie.models.checkpoint import SINGLE
-from yaie.models.folder import open_folder
-from yaie.models.loader import load_model
-from yaie.models.support import check_supported
+from yaie.base.errors import ModelUnsupported
+from yaie.base.settings import EngineConfig
+from yaie.models.architecture.support import check_supported
+from yaie.models.files.checkpoint import SINGLE
+from yaie.models.load.folder import open_folder
+from yaie.models.load.loader import load_model
 
 BY_NAME = {case.name: case for case in WRAPPED}
 _BY_DEFAULT = {"qwen2.5-vl", "mllama"}

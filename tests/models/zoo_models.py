@@ -7,12 +7,13 @@ from pathlib import Path
 from tests.conformance import zoo
 from tests.conformance.case import save
 from yaie.attention.reference import ReferenceBackend
-from yaie.config import EngineConfig
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.fused.decoder import build_fused_decoder
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.fused.fused_decoder import build_fused_decoder
 from yaie.models.fused.operations import FusedOperations
-from yaie.models.loader import LoadedModel, load_model
+from yaie.models.load.loader import load_model
 
 CASES = {case.name: case for case in zoo.CASES}
 RECOGNISED = [

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from benchmarks.quality.material import Material, read_conversations, read_text
 from benchmarks.quality.measure import greedy_answers, text_losses
 from yaie import LLM
-from yaie.models.catalogue import CATALOGUE
-from yaie.models.pull import pull_wheel, pulled_file
+from yaie.models.files.model_index import CATALOGUE
+from yaie.models.files.pull import pull_wheel, pulled_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 

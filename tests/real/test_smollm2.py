@@ -17,11 +17,11 @@ from openai import OpenAI
 
 from tests.server.real_server import Server
 from yaie import LLM, SamplingParams
-from yaie.models.catalogue import CATALOGUE
-from yaie.models.checkpoint import read_config
-from yaie.models.folder import resolve_model_path
-from yaie.models.gguf.weights import unread_weights
-from yaie.models.pull import pull_wheel, pulled_file
+from yaie.models.files.checkpoint import read_config
+from yaie.models.files.gguf.hf_weights import unread_weights
+from yaie.models.files.model_index import CATALOGUE
+from yaie.models.files.pull import pull_wheel, pulled_file
+from yaie.models.load.folder import resolve_model_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from server.app import create_app
 from tests.server.scripted_client import ScriptedClient
 from yaie import Client
-from yaie.config import Settings
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 ANSWER = "The tree 🙂 plan."

@@ -10,8 +10,8 @@ import pytest
 from tests.remote.conftest import ANSWER, Served, wait_until
 from tests.server.scripted_client import silent_script
 from yaie import AsyncClient
-from yaie.errors import ContextLengthExceeded, Overloaded
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.errors import ContextLengthExceeded, Overloaded
+from yaie.base.types import GenerationRequest, TokenDelta
 
 CHAT = [{"role": "user", "content": "What is a tree?"}]
 

@@ -15,7 +15,7 @@ from tests.server.conftest import server as server  # noqa: PLC0414  (fixtures)
 from tests.server.real_server import Server
 from tests.server.scripted_client import error_script, silent_script
 from yaie import LLM, Client, Grammar, RequestOutput, SamplingParams
-from yaie.errors import (
+from yaie.base.errors import (
     AuthenticationFailed,
     ConfigError,
     ContextLengthExceeded,
@@ -28,7 +28,7 @@ from yaie.errors import (
     UnknownModel,
     YaieError,
 )
-from yaie.remote.sending import Call
+from yaie.remote.transport import Call
 from yaie.text.tokenizer import Tokenizer
 
 CHAT = [{"role": "user", "content": "What is a tree?"}]

@@ -13,13 +13,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from tests.server.real_server import Server
 from tests.server.scripted_client import ScriptedClient
 from tests.server.wire import VirtualLoop, Wire
 from tests.server.wire_app import make_app as make_wire_app
-from yaie.config import Settings
-from yaie.errors import YaieError
+from yaie.base.errors import YaieError
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 MakeApp = Callable[..., tuple[TestClient, ScriptedClient]]

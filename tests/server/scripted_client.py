@@ -12,14 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 
 from msgspec.structs import replace
 
-from yaie.client.submission import Sink, Submission
-from yaie.engine.queries import Queries, namespace_of
-from yaie.errors import EngineUnavailable, RequestError
-from yaie.kvcache.node import as_tokens
-from yaie.kvcache.radix_tree import RadixTree
-from yaie.queries import Answer, Query
-from yaie.stats import EngineStats
-from yaie.types import (
+from yaie.base.errors import EngineUnavailable, RequestError
+from yaie.base.queries import Answer, Query
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
     EngineInfo,
     EngineState,
     ExpectedPrompt,
@@ -27,6 +23,10 @@ from yaie.types import (
     TokenDelta,
     TokenLogprobs,
 )
+from yaie.client.submission import Sink, Submission
+from yaie.engine.query_answers import Queries, namespace_of
+from yaie.kvcache.node import as_tokens
+from yaie.kvcache.radix_tree import RadixTree
 
 Script = Callable[[GenerationRequest], AsyncGenerator[TokenDelta, None]]
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
-from server.schemas.models import ModelCard
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
-from yaie.own_version import read_version
-from yaie.types import EngineState
+from yaie.base.own_version import read_version
+from yaie.base.settings import Settings
+from yaie.base.types import EngineState
+from yaie.server.app import create_app
+from yaie.server.schemas.models import ModelCard
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 

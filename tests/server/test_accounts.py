@@ -10,30 +10,30 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from server import accounts
-from server.accounts import Accounts
-from server.errors import RateLimited
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import silent_script
 from tests.server.test_operation import samples
-from yaie.config import Settings
-from yaie.tenants import tenant_digest
-from yaie.types import Usage
+from yaie.base.settings import Settings
+from yaie.base.tenants import tenant_digest
+from yaie.base.types import Usage
+from yaie.server.http.http_errors import RateLimited
+from yaie.server.ops import rate_limits
+from yaie.server.ops.rate_limits import RateLimits
 
 BODY = {"prompt": "x", "max_tokens": 2}
 
 
 class Bench:
-    """Accounts on a clock of the test."""
+    """Rate limits on a clock of the test."""
 
     def __init__(self, **settings: Any) -> None:
         self.now = 0.0
-        self.accounts = Accounts(Settings(**settings), CollectorRegistry(), lambda: self.now)
+        self.limits = RateLimits(Settings(**settings), CollectorRegistry(), lambda: self.now)
 
-    def enter(self, address: str = "1.2.3.4", key: str = "") -> accounts.Visit:
+    def enter(self, address: str = "1.2.3.4", key: str = "") -> rate_limits.Lease:
         state = SimpleNamespace(tenant=key)
         client = SimpleNamespace(host=address)
-        return self.accounts.enter(SimpleNamespace(state=state, client=client))  # type: ignore[arg-type]
+        return self.limits.enter(SimpleNamespace(state=state, client=client))  # type: ignore[arg-type]
 
     def wait_s(self, **whose: str) -> float:
         with pytest.raises(RateLimited) as refused:
@@ -95,12 +95,12 @@ def test_clients_are_keys_and_else_addresses() -> None:
 
 
 def test_remembered_clients_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "MAX_REMEMBERED", 10)
+    monkeypatch.setattr(rate_limits, "MAX_REMEMBERED", 10)
     bench = Bench(requests_per_minute=5)
     busy = bench.enter(address="busy")
     for number in range(100):
         bench.enter(address=str(number)).leave()
-        assert len(bench.accounts._clients) <= 11
+        assert len(bench.limits._clients) <= 11
     busy.leave()
 
 

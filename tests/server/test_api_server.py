@@ -16,13 +16,13 @@ from starlette.testclient import TestClient
 import yaie
 from server import fire as fire_server
 from server import run as run_server
-from server.api_server import ApiServer, BaseInferenceApiServer
-from server.endpoints import EndpointConfig
 from tests.server.scripted_client import ScriptedClient
 from yaie import LLM
-from yaie.client.base import EngineClient
-from yaie.config import EngineConfig
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
+from yaie.client.engine_client import EngineClient
+from yaie.server.api_server import ApiServer, BaseInferenceApiServer
+from yaie.server.routes.endpoint_registry import EndpointConfig
 from yaie.text.tokenizer import Tokenizer
 
 HANDLERS = {

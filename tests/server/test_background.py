@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, error_script
-from yaie.errors import RequestError
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.errors import RequestError
+from yaie.base.types import GenerationRequest, TokenDelta
 
 URL = "/v1/responses"
 SAID = "The tree 🙂 plan."
@@ -124,7 +124,7 @@ def test_the_end_of_the_server_ends_it(make_app: MakeApp) -> None:
     hold(engine, 1)
     begun = begin(http)
     http.__exit__(None, None, None)
-    store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+    store = http.app.state.stored_responses  # type: ignore[attr-defined]
     assert b'"status":"failed"' in store.document("", begun["id"])
 
 

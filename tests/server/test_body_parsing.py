@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 
-from server import bodies
 from tests.server.bad_bodies import CASES, CHAT, IDS, TEXT, check_error, good
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
+from yaie.server.http import body
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_long_lists_are_refused_before_their_entries(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     num_errors = []
-    refusal = bodies.refusal
+    refusal = body.refusal
 
     def counted(error: ValidationError) -> InvalidRequest:
         num_errors.append(error.error_count())
         return refusal(error)
 
-    monkeypatch.setattr(bodies, "refusal", counted)
+    monkeypatch.setattr(body, "refusal", counted)
     for field in ({"stop_token_ids": ["a"] * 5000}, {"logit_bias": dict.fromkeys(IDS, "a")}):
         response = http.post(TEXT, json={**good(TEXT), **field})
         assert "5000 entries" in check_error(response)["message"]

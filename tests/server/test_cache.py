@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.cache.digests import RecentDigests, digest_of
-from server.schemas.cache import CacheBranches, CacheExplanation, CacheStats
-from server.schemas.chat import ChatBody
-from server.served_model import Residence
 from tests.server.conftest import MakeApp
-from yaie.errors import EngineDied
+from yaie.base.errors import EngineDied
+from yaie.server.models.served_model import Residence
+from yaie.server.requests.digests import RecentDigests, digest_of
+from yaie.server.schemas.cache import CacheBranches, CacheExplanation, CacheStats
+from yaie.server.schemas.chat import ChatBody
 
 SYSTEM = "You are a librarian who knows each tree of the land by its name."
 TOOL = {"name": "find", "description": "Find a page", "parameters": {"type": "object"}}

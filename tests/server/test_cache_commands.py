@@ -103,6 +103,6 @@ def test_a_server_is_needed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("YAIE_BASE_URL", raising=False)
-    monkeypatch.setattr("yaie.cli.connection.find_server", lambda **_: None)
+    monkeypatch.setattr("yaie.remote.discovery.find_server", lambda **_: None)
     assert run_command_line(["cache", "ls"]) == 5
     assert "no YAIE server runs" in capsys.readouterr().err

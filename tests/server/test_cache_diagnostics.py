@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.cache.diagnostics import Compared, openai_diagnostics
-from server.schemas.cache import UsageExplanation
-from server.schemas.message_answers import MessageAnswer
-from server.schemas.response_answers import ResponseAnswer
 from tests.server.conftest import MakeApp
+from yaie.server.requests.comparison import Compared, openai_diagnostics
+from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.message_replies import MessageAnswer
+from yaie.server.schemas.response_replies import ResponseAnswer
 
 TURN = [{"role": "user", "content": "What is a radix tree?"}]
 NEXT = [*TURN, {"role": "assistant", "content": "A plan."}, {"role": "user", "content": "Why?"}]

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.text.chat import ChatTemplate
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import Tokenizer
 
 SAID = "The tree 🙂 plan."

@@ -12,12 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 from tokenizers.processors import TemplateProcessing
 
-from server import streaming
-from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO
+from yaie.base.types import TokenLogprobs
+from yaie.server.replies import delivery
+from yaie.server.replies.logprob_formats import CompletionLogprobs, EchoedLogprobs
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import TokenLogprobs
 
 SAID = "The tree 🙂 plan."
 
@@ -180,7 +180,7 @@ def test_logprobs_of_prompt_and_completion(http: TestClient, tokenizer: Tokenize
 def test_echoed_logprobs_are_encoded_once_in_a_thread(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "MAX_LOGPROBS_ON_THE_LOOP", 8)
+    monkeypatch.setattr(delivery, "MAX_LOGPROBS_ON_THE_LOOP", 8)
     written_in: list[str] = []
     write = CompletionLogprobs.echoed
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from server.connections import IDLE_TIMEOUT_S, MAX_PIPELINED
 from tests.server.test_protocol import BODY, LENGTH, SENT, answers, message_of, post
 from tests.server.wire import Wire
+from yaie.server.http.connection_limits import IDLE_TIMEOUT_S, MAX_PIPELINED
 
 GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
 CHUNKED = b"POST /v1/x HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import EngineConfig, Settings
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig, Settings
+from yaie.server.app import create_app
 from yaie.text.tokenizer import Tokenizer
 
 

@@ -11,10 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import Send
 
-from server import generation, streaming
 from tests.server.conftest import MakeApp
 from tests.server.wire import VirtualLoop
-from yaie.types import GenerationRequest
+from yaie.base.types import GenerationRequest
+from yaie.server.replies import delivery, generation
 
 BODY = {"prompt": "x", "max_tokens": 50}
 
@@ -49,7 +49,7 @@ def test_a_client_that_reads_nothing_is_given_up(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
     """Its connection stays open and its window is full: every write waits forever."""
-    monkeypatch.setattr(streaming, "READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(delivery, "READ_TIMEOUT_S", 0.2)
     http, engine = make_app()
     app: Any = http.app
     sent: list[Any] = []
@@ -68,7 +68,7 @@ def test_a_client_that_reads_nothing_is_given_up(
 def test_a_slow_reader_gets_all_of_a_large_event(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "PIECE_BYTES", 50)
+    monkeypatch.setattr(delivery, "PIECE_BYTES", 50)
     http, _ = make_app()
     sent: list[Any] = []
 
@@ -97,7 +97,7 @@ def test_each_write_has_the_whole_read_timeout() -> None:
         ends.append(loop.time())
 
     async def write_all() -> None:
-        async with streaming.read_limit(send) as limited_send:
+        async with delivery.read_limit(send) as limited_send:
             for delay_s in delays:
                 await asyncio.sleep(7.0)  # until there is more to write
                 await limited_send({"delay_s": delay_s})
@@ -106,7 +106,7 @@ def test_each_write_has_the_whole_read_timeout() -> None:
         with pytest.raises(TimeoutError):
             loop.run_until_complete(write_all())
         assert len(ends) == delays.index(61.0)
-        assert loop.time() == pytest.approx(ends[-1] + 7.0 + streaming.READ_TIMEOUT_S)
+        assert loop.time() == pytest.approx(ends[-1] + 7.0 + delivery.READ_TIMEOUT_S)
 
 
 def test_the_read_timeout_leaves_no_timer_behind() -> None:
@@ -116,9 +116,9 @@ def test_the_read_timeout_leaves_no_timer_behind() -> None:
         pass
 
     async def write_once() -> None:
-        async with streaming.read_limit(send) as limited_send:
+        async with delivery.read_limit(send) as limited_send:
             await limited_send({})
-        await asyncio.sleep(10 * streaming.READ_TIMEOUT_S)  # no timeout reaches this task
+        await asyncio.sleep(10 * delivery.READ_TIMEOUT_S)  # no timeout reaches this task
 
     with closing(loop):
         loop.run_until_complete(write_once())
@@ -127,7 +127,7 @@ def test_the_read_timeout_leaves_no_timer_behind() -> None:
 def test_a_large_document_is_sent_in_pieces(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "PIECE_BYTES", 50)
+    monkeypatch.setattr(delivery, "PIECE_BYTES", 50)
     http, _ = make_app()
     sent: list[Any] = []
 

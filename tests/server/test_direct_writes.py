@@ -15,14 +15,14 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from uvicorn.server import ServerState
 
-from server import streaming
-from server.direct_writes import EXTENSION, WRITER, DirectWriter, direct_writer
-from server.protocol import HttpProtocol
-from server.routes.completions import create_completion
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from tests.server.wire import FakeTransport
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.types import GenerationRequest, TokenDelta
+from yaie.server.http.fast_writes import EXTENSION, WRITER, DirectWriter, direct_writer
+from yaie.server.http.protocol import HttpProtocol
+from yaie.server.replies import delivery
+from yaie.server.routes.completions import create_completion
 
 CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "x"}]}
 BODIES: list[tuple[str, dict[str, Any]]] = [
@@ -127,7 +127,7 @@ def test_the_bytes_are_those_of_the_long_way(
     asked = Asked(*make_app())
     direct = asked.stream(path, body)
     assert bool(writes) == ({"stop", "logprobs", "n"}.isdisjoint(body))
-    monkeypatch.setattr(streaming, "direct_writer", lambda scope: None)
+    monkeypatch.setattr(delivery, "direct_writer", lambda scope: None)
     num_direct = len(writes)
     assert asked.stream(path, body) == direct
     assert len(writes) == num_direct

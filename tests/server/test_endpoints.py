@@ -16,11 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
 
-from server.app import create_app
-from server.endpoints import EndpointConfig, standard_endpoints
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
-from yaie.errors import ConfigError, EngineUnavailable, YaieError
+from yaie.base.errors import ConfigError, EngineUnavailable, YaieError
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
+from yaie.server.routes.endpoint_registry import EndpointConfig, standard_endpoints
 from yaie.text.tokenizer import Tokenizer
 
 Serve = Callable[..., Any]
@@ -220,7 +220,7 @@ def test_a_failed_end_hook_is_logged_and_the_engine_stops(
     async def hang() -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("server.app.HOOK_S", 0.01)
+    monkeypatch.setattr("yaie.server.app.HOOK_S", 0.01)
     for hook, words in ((fail, "no database"), (hang, "TimeoutError")):
         with serve(on_shutdown=hook) as (http, _):
             client = http.app.state.service.model().client

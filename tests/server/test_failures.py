@@ -11,18 +11,25 @@ from typing import Any
 
 import pytest
 
-from server import errors as server_errors
-from server.errors import error_body, error_response
-from server.routes import completions
-from server.schemas.completions import CompletionBody
-from server.translate import Call, Translator
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, silent_script
-from yaie import errors
-from yaie.config import Settings
-from yaie.errors import EngineDied, InvalidRequest, Overloaded, RequestError, YaieError
+from yaie.base import errors
+from yaie.base.errors import (
+    EngineDied,
+    InvalidRequest,
+    Overloaded,
+    RequestError,
+    YaieError,
+)
+from yaie.base.settings import Settings
+from yaie.base.types import GenerationRequest, TokenDelta
+from yaie.server.http import http_errors as server_errors
+from yaie.server.http.http_errors import error_body, error_response
+from yaie.server.requests.call import Call
+from yaie.server.requests.translator import Translator
+from yaie.server.routes import completions
+from yaie.server.schemas.completions import CompletionBody
 from yaie.text.answer import Answer
-from yaie.types import GenerationRequest, TokenDelta
 
 BODY = {"prompt": "x", "max_tokens": 50}
 

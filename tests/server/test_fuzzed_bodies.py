@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from tests.server.bad_bodies import CASES, CHAT, TEXT, check_error, good
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
 
 json_values = st.recursive(
     st.none()

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from server.schemas.responses import ResponsesBody
 from tests.server.bad_bodies import check_error
 from tests.server.test_fuzzed_bodies import json_values, shared_http
+from yaie.server.schemas.responses import ResponsesBody
 
 __all__ = ["shared_http"]
 URL = "/v1/responses"

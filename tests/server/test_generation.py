@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from server.decode_turns import TOKENS_IN_A_ROW, DecodeTurns
-from server.errors import RequestTimedOut, timed_out
-from server.generation import Generation
-from server.metrics import Metrics, Snapshot
-from server.translate import Call
 from tests.server.scripted_client import INFO
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client.submission import Sink, Submission
-from yaie.stats import EngineStats
+from yaie.server.http.http_errors import RequestTimedOut, timed_out
+from yaie.server.metrics.prometheus import Metrics, Snapshot
+from yaie.server.replies.detokenize_budget import TOKENS_IN_A_ROW, DecodeTurns
+from yaie.server.replies.generation import Generation
+from yaie.server.requests.call import Call
 from yaie.text.detokenize import ByteDetokenizer
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 
 
 class PushingClient:

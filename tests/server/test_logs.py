@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from uvicorn.config import LOGGING_CONFIG
 
-from server.logs import configure_logs, uvicorn_log_config
-from server.request_log import log_end
+from yaie.base.types import Usage
 from yaie.process.log_format import JsonFormatter
-from yaie.types import Usage
+from yaie.server.http.log_setup import configure_logs, uvicorn_log_config
+from yaie.server.metrics.request_log import log_end
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|DEBUG) \[\d+\] [a-z._]+: .+")
 NAMES = ("", "server", "yaie", "uvicorn", "uvicorn.error", "uvicorn.access")
@@ -54,7 +54,7 @@ def test_all_lines_have_one_format_with_time(config: dict[str, object]) -> None:
         logging.config.dictConfig(config)
         configure_logs("info")
         configure_logs("info")  # once at import of `server.api`, once in the lifespan
-        for name in ("server.service", "yaie.client.process", "uvicorn.error"):
+        for name in ("yaie.server.models.service", "yaie.client.process_client", "uvicorn.error"):
             logging.getLogger(name).info("started")
         access("/v1/models")
         lines = log.getvalue().splitlines()
@@ -85,7 +85,7 @@ def test_a_configured_log_is_left_alone() -> None:
         logging.getLogger("uvicorn").addHandler(own)
         logging.getLogger("uvicorn").propagate = False
         configure_logs("info")
-        logging.getLogger("server.service").info("one")
+        logging.getLogger("yaie.server.models.service").info("one")
         logging.getLogger("uvicorn.error").warning("two")
         assert log.getvalue().splitlines() == ["mine one", "mine two"]
 
@@ -102,7 +102,7 @@ def test_every_line_is_a_json_object_with_its_fields() -> None:
         try:
             raise KeyError("why")
         except KeyError:
-            logging.getLogger("yaie.client.process").exception("failed: %s", Path("x"))
+            logging.getLogger("yaie.client.process_client").exception("failed: %s", Path("x"))
         plain, accessed, request, failed = map(json.loads, log.getvalue().split("\n")[:-1])
     assert plain.pop("time").endswith("+00:00") and plain.pop("process") == os.getpid()
     assert plain == {"level": "INFO", "logger": "uvicorn.error", "message": message}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
-from yaie.text.chat import ChatTemplate
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import Tokenizer
 
 SAID = "The tree 🙂 plan."

@@ -7,14 +7,14 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from server.app import create_app
-from server.schemas.models import MessagesModelList
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, error_script
 from tests.server.test_messages import MESSAGES, read_events
-from yaie.config import Settings
-from yaie.errors import EngineDied, Overloaded, RequestFailed
-from yaie.types import EngineState
+from yaie.base.errors import EngineDied, Overloaded, RequestFailed
+from yaie.base.settings import Settings
+from yaie.base.types import EngineState
+from yaie.server.app import create_app
+from yaie.server.schemas.models import MessagesModelList
 
 BODY = {"messages": MESSAGES, "max_tokens": 9}
 

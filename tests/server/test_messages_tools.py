@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from server.responses.messages import Block
 from tests.server.test_messages import MESSAGES, ask, stream
 from tests.server.test_tools import ADD, BROKEN, said  # noqa: F401  the fixture
-from yaie.text.parts import ReasoningPart, TextPart, ToolCallPart
+from yaie.server.anthropic.message_reply import Block
+from yaie.text.output_parts import ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
 
 TOOLS = [{"name": name, "input_schema": {"type": "object"}} for name in ("add", "weather")]

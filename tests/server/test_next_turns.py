@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server import next_turns
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
+from yaie.server.models import next_turn_prefill
+from yaie.server.requests import next_turn
 from yaie.text.tokenizer import Tokenizer
 
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "the plan?"}]
@@ -22,7 +23,7 @@ SAID = "The tree 🙂 plan."
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_turns, "PAUSE_S", 0.0)
+    monkeypatch.setattr(next_turn_prefill, "PAUSE_S", 0.0)
 
 
 def post(http: TestClient, path: str, body: Any) -> Any:
@@ -124,14 +125,14 @@ def test_a_turn_that_cannot_be_rendered_does_not_stop_the_others(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     http, engine = make_app()
-    render, errors = next_turns.known_prompts, [error]
+    render, errors = next_turn.known_prompts, [error]
 
     def fails_once(*arguments: Any, **options: Any) -> Any:
         if errors:
             raise errors.pop()
         return render(*arguments, **options)
 
-    monkeypatch.setattr(next_turns, "known_prompts", fails_once)
+    monkeypatch.setattr(next_turn, "known_prompts", fails_once)
     for _ in range(2):
         post(http, "/v1/chat/completions", {"messages": ASKED})
     assert len(expected(engine)) == 1
@@ -142,12 +143,12 @@ def test_old_turns_are_dropped() -> None:
     """The queue is bounded by its turns and by the tokens of their prompts."""
     from types import SimpleNamespace
 
-    queue = next_turns.NextTurns(lambda: False)
-    for _ in range(next_turns.MAX_WAITING + 5):
+    queue = next_turn_prefill.NextTurns(lambda: False)
+    for _ in range(next_turn_prefill.MAX_WAITING + 5):
         request = SimpleNamespace(prompt_token_ids=(1,) * 1000)
-        queue.add(None, next_turns.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
-    assert len(queue._waiting) == next_turns.MAX_WAITING
-    long = SimpleNamespace(prompt_token_ids=(1,) * next_turns.MAX_WAITING_TOKENS)
-    queue.add(None, next_turns.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
+        queue.add(None, next_turn.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
+    assert len(queue._waiting) == next_turn_prefill.MAX_WAITING
+    long = SimpleNamespace(prompt_token_ids=(1,) * next_turn_prefill.MAX_WAITING_TOKENS)
+    queue.add(None, next_turn.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
     assert len(queue._waiting) == 1
     queue.stop()

@@ -10,22 +10,22 @@ import pytest
 from pydantic import BaseModel
 from starlette.testclient import TestClient
 
-from server.errors import error_body
-from server.middleware import OPEN_PATHS
-from server.schemas import (
-    answers,
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient, error_script
+from yaie.base.errors import YaieError
+from yaie.base.types import EngineState
+from yaie.server.http.http_errors import error_body
+from yaie.server.http.middleware import OPEN_PATHS
+from yaie.server.schemas import (
     cache,
-    message_answers,
+    generation_replies,
+    message_replies,
     models,
-    operation,
     operator_tools,
+    probes,
     rendered,
     tokens,
 )
-from tests.server.conftest import MakeApp
-from tests.server.scripted_client import ScriptedClient, error_script
-from yaie.errors import YaieError
-from yaie.types import EngineState
 
 ERROR = {"$ref": "#/components/schemas/ErrorAnswer"}
 MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorAnswer"}
@@ -35,11 +35,11 @@ TOKENS = ("/v1/count_tokens", "/tokenize", "/detokenize", "/v1/messages/count_to
 SCHEMAS = {
     name: kind
     for module in (
-        answers,
+        generation_replies,
         cache,
-        message_answers,
+        message_replies,
         models,
-        operation,
+        probes,
         operator_tools,
         rendered,
         tokens,
@@ -56,9 +56,9 @@ def document_of(http: TestClient, **headers: str) -> Any:
 
 def operations_of(document: Any) -> dict[tuple[str, str], Any]:
     return {
-        (method.upper(), path): operation
+        (method.upper(), path): probes
         for path, operations in document["paths"].items()
-        for method, operation in operations.items()
+        for method, probes in operations.items()
     }
 
 
@@ -189,10 +189,10 @@ def test_messages_are_described(http: TestClient) -> None:
         answered = http.post("/v1/messages", json=example["value"])
         assert answered.status_code == 200, answered.text
         if "stream" not in example["value"]:
-            check_described(message_answers.MessageAnswer, answered.json())
+            check_described(message_replies.MessageAnswer, answered.json())
             continue
         for line in re.findall("^data: (.*)$", answered.text, re.MULTILINE):
-            check_described(message_answers.MessageEvent, json.loads(line))
+            check_described(message_replies.MessageEvent, json.loads(line))
 
 
 def test_answers_to_gets_are_described(http: TestClient) -> None:
@@ -215,8 +215,8 @@ def test_states_are_described(make_app: MakeApp) -> None:
     http, engine = make_app()
     for state in EngineState:
         engine.state = state
-        check_described(operation.StateAnswer, http.get("/health").json())
-        check_described(operation.StatsAnswer, http.get("/stats").json())
+        check_described(probes.StateAnswer, http.get("/health").json())
+        check_described(probes.StatsAnswer, http.get("/stats").json())
 
 
 OPTIONS = (
@@ -234,12 +234,12 @@ def test_answers_and_chunks_are_described(
     http: TestClient, path: str, options: dict[str, Any]
 ) -> None:
     body: dict[str, Any] = {**options}
-    whole: type[BaseModel] = answers.ChatCompletion
-    chunk: type[BaseModel] = answers.ChatCompletionChunk
+    whole: type[BaseModel] = generation_replies.ChatCompletion
+    chunk: type[BaseModel] = generation_replies.ChatCompletionChunk
     if path == POSTS[0]:
         body["messages"] = QUESTION
     else:
-        whole, chunk = answers.TextCompletion, answers.TextCompletionChunk
+        whole, chunk = generation_replies.TextCompletion, generation_replies.TextCompletionChunk
         body["prompt"] = "the tree"
         body["echo"] = True
         if body.pop("logprobs", False):
@@ -261,9 +261,9 @@ def test_rendered_requests_are_described(http: TestClient, path: str) -> None:
 
 
 def test_errors_are_described(http: TestClient) -> None:
-    check_described(operation.ErrorAnswer, error_body(YaieError("x", param="y", code="z")))
-    check_described(operation.ErrorAnswer, http.post(POSTS[0], json={}).json())
-    check_described(operation.MessagesErrorAnswer, http.post("/v1/messages", json={}).json())
+    check_described(probes.ErrorAnswer, error_body(YaieError("x", param="y", code="z")))
+    check_described(probes.ErrorAnswer, http.post(POSTS[0], json={}).json())
+    check_described(probes.MessagesErrorAnswer, http.post("/v1/messages", json={}).json())
 
 
 def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> None:
@@ -271,7 +271,7 @@ def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> N
     engine.script = error_script(YaieError("x").to_wire(), after=[5])
     http, _ = make_app(engine)
     text = http.post(POSTS[1], json={"prompt": "x", "stream": True}).text
-    check_described(operation.ErrorAnswer, json.loads(text.rstrip().rpartition("data: ")[2]))
+    check_described(probes.ErrorAnswer, json.loads(text.rstrip().rpartition("data: ")[2]))
 
 
 def test_keys_are_described_and_optional_without_one(make_app: MakeApp) -> None:

@@ -18,10 +18,10 @@ from tests.server.scripted_client import (
     error_script,
     silent_script,
 )
-from yaie.errors import EngineDied, Overloaded, QueueTimedOut, RequestError
-from yaie.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
-from yaie.tenants import tenant_digest
-from yaie.types import EngineState, GenerationRequest
+from yaie.base.errors import EngineDied, Overloaded, QueueTimedOut, RequestError
+from yaie.base.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
+from yaie.base.tenants import tenant_digest
+from yaie.base.types import EngineState, GenerationRequest
 
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"

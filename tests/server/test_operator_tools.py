@@ -12,11 +12,16 @@ from typing import Any, Literal
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
-from server.operator_tools import MAX_RUNNING, OperatorTool, OperatorTools, ToolError
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
+from yaie.server.ops.operator_tools import (
+    MAX_RUNNING,
+    OperatorTool,
+    OperatorTools,
+    ToolError,
+)
 
 KEY = {"X-Tool-Key": "secret"}
 release = threading.Event()
@@ -206,7 +211,7 @@ def test_functions_are_named_by_a_setting(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "some_tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     app = create_app(Settings(tool_functions="some_tools:add"))
-    (only,) = app.state.service.operator_tools.documents()
+    (only,) = app.state.operator_tools.documents()
     assert only["function"]["name"] == "add"
     for wrong in ("some_tools", "some_tools:sub", "no_such_module:add", ":add"):
         with pytest.raises(ConfigError, match="tool_functions"):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.server.conftest import MakeApp
-from yaie.types import EngineState
+from yaie.base.types import EngineState
 
 BODY = {"prompt": "x"}
 

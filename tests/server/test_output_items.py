@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseOutputItem, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from server.responses.output_items import OutputItems, Status
-from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from yaie.server.responses_api.output_items import OutputItems, Status
+from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
 ITEM = TypeAdapter[Any](ResponseOutputItem)

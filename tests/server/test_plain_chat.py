@@ -7,9 +7,9 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
 from yaie.text.tokenizer import Tokenizer
 
 

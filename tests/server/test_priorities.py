@@ -9,9 +9,9 @@ import pytest
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO, ScriptedClient
-from yaie.config import Settings
-from yaie.errors import ConfigError
-from yaie.tenants import parse_priorities, tenant_digest
+from yaie.base.errors import ConfigError
+from yaie.base.settings import Settings
+from yaie.base.tenants import parse_priorities, tenant_digest
 
 ADA, BOB = (tenant_digest(key) for key in (b"ada-key", b"bob-key"))
 BODIES: dict[str, dict[str, Any]] = {

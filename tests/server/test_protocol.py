@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http import flow_control, httptools_impl
 
-from server.http2 import PREFACE
 from tests.server.wire import Wire
+from yaie.server.http.http2 import PREFACE
 
 # As the JDK's HttpClient writes it.
 OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
@@ -129,7 +129,8 @@ def test_http_2_without_a_request_is_closed(wire: Wire) -> None:
 
 
 # Private parts of these are overridden or used. After an upgrade of uvicorn: read its changes to
-# them, adapt `server/connections.py` and `server/protocol.py`, then the pin and this digest.
+# them, adapt `yaie/server/http/connection_limits.py` and `yaie/server/http/protocol.py`, then the
+# pin and this digest.
 UVICORN_MINOR = "0.54"
 UVICORN_DIGEST = "1f0ad26f71ba02a7"
 

@@ -18,10 +18,10 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from server import connections
-from server.protocol import HttpProtocol
 from tests.server.test_protocol import BODY, LENGTH, OFFER, SENT, post
 from tests.server.wire_app import NUM_PIECES, make_app
+from yaie.server.http import connection_limits
+from yaie.server.http.protocol import HttpProtocol
 
 pytestmark = pytest.mark.integration
 WAIT_S = 30
@@ -120,7 +120,7 @@ def test_clients_that_read_nothing_are_disconnected(
     server: uvicorn.Server, port: int, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system may have buffered any part of the response."""
-    monkeypatch.setattr(connections, "IDLE_TIMEOUT_S", 0.7)
+    monkeypatch.setattr(connection_limits, "IDLE_TIMEOUT_S", 0.7)
     started = server.server_state.total_requests
     with contextlib.ExitStack() as stack:
         clients = []

@@ -11,9 +11,9 @@ import pytest
 
 from tests.server.real_server import Server
 from tests.tiny_model import write_tiny_model
+from yaie.api.llm import LLM
+from yaie.base.types import SamplingParams
 from yaie.bench.memory import process_tree
-from yaie.llm import LLM
-from yaie.types import SamplingParams
 
 NAMES = {"one": 7, "two": 8}  # with the seeds of their weights
 PROMPTS = [f"{number} trees" for number in range(8)]

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from tests.server.test_tools import TEMPLATE
-from yaie.types import ReasoningLimit
+from yaie.base.types import ReasoningLimit
 
 OPENER, CLOSER = 300, 301
 THINKS = {"chat_template_kwargs": {"think": True}}

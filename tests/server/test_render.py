@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.schemas.rendered import RenderedRequest
 from tests.server.bad_bodies import CHAT, MESSAGES, TEXT, check_error
 from tests.server.conftest import MakeApp
-from yaie.types import SAMPLING_FIELDS
+from yaie.base.types import SAMPLING_FIELDS
+from yaie.server.schemas.rendered import RenderedRequest
 
 
 def test_a_conversation_is_rendered_as_it_is_answered(make_app: MakeApp) -> None:

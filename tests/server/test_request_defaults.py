@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO, ScriptedClient, error_script, silent_script
-from yaie.config import load_settings
-from yaie.errors import ConfigError, RequestError
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.errors import ConfigError, RequestError
+from yaie.base.settings import load_settings
+from yaie.base.types import GenerationRequest, TokenDelta
 
 CHAT = "/v1/chat/completions"
 ASK = {"messages": [{"role": "user", "content": "x"}]}

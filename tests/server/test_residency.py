@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.app import create_app
-from server.residency import RETRY_S, Residency
-from server.served_model import Residence, ServedModel
-from server.service import Service
 from tests.server.scripted_client import INFO, ScriptedClient
-from yaie.config import EngineConfig, Settings
-from yaie.errors import EngineUnavailable, NotEnoughMemory, UnknownModel
+from yaie.base.errors import EngineUnavailable, NotEnoughMemory, UnknownModel
+from yaie.base.settings import EngineConfig, Settings
+from yaie.base.types import EngineInfo, EngineState
+from yaie.server.app import create_app
+from yaie.server.models.model_pool import RETRY_S, Residency
+from yaie.server.models.served_model import Residence, ServedModel
+from yaie.server.models.service import Service
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import EngineInfo, EngineState
 
 
 class Machine:

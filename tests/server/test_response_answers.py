@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from server.schemas.response_answers import (
-    DeletedResponse,
-    InputItems,
-    ResponseAnswer,
-    ResponseEvent,
-)
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script
 from tests.server.test_openapi import check_described, document_of
 from tests.server.test_responses import URL, ask, events_of
 from tests.server.test_tools import ADD, said
-from yaie.errors import YaieError
+from yaie.base.errors import YaieError
+from yaie.server.schemas.response_replies import (
+    DeletedResponse,
+    InputItems,
+    ResponseAnswer,
+    ResponseEvent,
+)
 
 __all__ = ["said"]
 TOOL = {"type": "function", "name": "add", "parameters": {"type": "object"}}

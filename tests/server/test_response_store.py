@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.turns.store import OVERHEAD_BYTES, Link, ResponseStore
+from yaie.server.responses_api.response_store import OVERHEAD_BYTES, Link, ResponseStore
 
 
 def item(name: str, size: int = 0) -> dict[str, Any]:

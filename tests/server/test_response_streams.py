@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from server.responses.output_items import OutputItems
-from server.responses.replay import replayed
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script
 from tests.server.test_background import begin, hold
 from tests.server.test_responses import EVENT, URL, ask, events_of
-from yaie.errors import RequestError
-from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from yaie.base.errors import RequestError
+from yaie.server.responses_api.event_replay import replayed
+from yaie.server.responses_api.output_items import OutputItems
+from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 Events = list[dict[str, Any]]
 
@@ -73,7 +73,7 @@ def test_a_stream_in_progress_is_followed(make_app: MakeApp, after: int | None) 
     query = {} if after is None else {"starting_after": after}
     with ThreadPoolExecutor() as threads:
         own = threads.submit(events_of, http)
-        store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+        store = http.app.state.stored_responses  # type: ignore[attr-defined]
         while not (running := list(store._running.values())) or not running[0]._num_events:
             pass
         response_id = running[0].call.response_id
@@ -94,7 +94,7 @@ def test_a_response_in_the_background_is_followed(make_app: MakeApp, after: int 
     query = {} if after is None else {"starting_after": after}
     with ThreadPoolExecutor() as threads:
         followed = threads.submit(stream, http, begun["id"], **query)
-        store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+        store = http.app.state.stored_responses  # type: ignore[attr-defined]
         while not store.running("", begun["id"])._followers:
             pass
         goes_on.set()
@@ -148,7 +148,7 @@ def test_other_ends_reach_the_followers(make_app: MakeApp) -> None:
     http, engine = make_app()
     hold(engine, 1)
     begun = begin(http)
-    store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+    store = http.app.state.stored_responses  # type: ignore[attr-defined]
     with ThreadPoolExecutor() as threads:
         followed = threads.submit(stream, http, begun["id"])
         while not store.running("", begun["id"])._followers:

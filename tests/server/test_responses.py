@@ -10,13 +10,13 @@ from openai.types.responses import Response, ResponseItemList, ResponseStreamEve
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
-from server.schemas.responses import ResponsesBody
-from server.turns.fields import chat_format, named_here
-from server.turns.items import read_items
-from server.turns.messages import Messages
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script
-from yaie.errors import RequestError
+from yaie.base.errors import RequestError
+from yaie.server.responses_api.chat_fields import chat_format, named_here
+from yaie.server.responses_api.chat_messages import Messages
+from yaie.server.responses_api.items import read_items
+from yaie.server.schemas.responses import ResponsesBody
 from yaie.text.tokenizer import Tokenizer
 
 URL = "/v1/responses"

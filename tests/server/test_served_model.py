@@ -8,14 +8,14 @@ import pytest
 from starlette.testclient import TestClient
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-from server.served_model import ServedModel
-from server.service import Service
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import EngineConfig
-from yaie.errors import StartupError
+from yaie.base.errors import StartupError
+from yaie.base.settings import EngineConfig
+from yaie.base.types import EngineState
+from yaie.server.models.served_model import ServedModel
+from yaie.server.models.service import Service
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import EngineState
 
 Pair = tuple[TestClient, Service, ScriptedClient]
 

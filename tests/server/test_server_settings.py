@@ -10,11 +10,11 @@ import pytest
 import requests
 from starlette.testclient import TestClient
 
-from server.app import check_no_tls, create_app
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings, load_settings
-from yaie.errors import ConfigError, YaieError
+from yaie.base.errors import ConfigError, YaieError
+from yaie.base.settings import Settings, load_settings
+from yaie.server.app import check_no_tls, create_app
 
 KEY = {"X-API-Key": "k"}
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.responses.base import GenerationResponse
-from server.responses.sse import TextEvents, event
 from tests.server.conftest import MakeApp
-from yaie.types import TokenDelta
+from yaie.base.types import TokenDelta
+from yaie.server.replies.reply import GenerationResponse
+from yaie.server.replies.sse import TextEvents, event
 
 
 def chunk(model: str, text: str) -> bytes:

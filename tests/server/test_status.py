@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 
-from server.rates import WINDOW_S, TokenRate
-from server.status import ServerStatus, status_of
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO, ScriptedClient, silent_script
 from tests.server.test_operation import samples
-from yaie.stats import EngineStats
-from yaie.types import EngineState
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineState
+from yaie.server.metrics.rates import WINDOW_S, TokenRate
+from yaie.server.metrics.status import ServerStatus, status_of
 
 BODY = {"prompt": "x"}
 
@@ -41,7 +41,7 @@ def test_a_queue_full_of_tokens_is_busy(make_app: MakeApp) -> None:
 def test_a_full_queue_is_busy_and_changes_are_logged(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", logger="server.status")
+    caplog.set_level("INFO", logger="yaie.server.metrics.status")
     http, engine = make_app()
     assert http.get("/health").json()["server_status"] == "ready"
     engine.stats = EngineStats(num_waiting=INFO.max_waiting, num_steps=3)
@@ -50,7 +50,7 @@ def test_a_full_queue_is_busy_and_changes_are_logged(
     assert samples(http)["yaie_server_status", "status=busy"] == 1
     engine.state, engine.state_reason = EngineState.DEAD, "because of a test"
     assert http.get("/health").json()["server_status"] == "error"
-    said = [each.message for each in caplog.records if each.name == "server.status"]
+    said = [each.message for each in caplog.records if each.name == "yaie.server.metrics.status"]
     assert said == [
         "status: starting, before none",
         "status: ready, before starting",

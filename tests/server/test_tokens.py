@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from server.app import create_app
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
-from yaie.config import Settings
-from yaie.text.chat import ChatTemplate
+from yaie.base.settings import Settings
+from yaie.base.types import EngineState
+from yaie.server.app import create_app
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import EngineState
 
 MESSAGES = [{"role": "user", "content": "the plan? 🙂"}]
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import server.tracing
-from server.tracing import ENDPOINT_VARIABLES, NO_TRACE, Tracing, tracing_of
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import Script, ScriptedClient, error_script
-from yaie.config import Settings
-from yaie.errors import ConfigError, RequestError
-from yaie.types import GenerationRequest, Timings, TokenDelta
+from yaie.base.errors import ConfigError, RequestError
+from yaie.base.settings import Settings
+from yaie.base.types import GenerationRequest, Timings, TokenDelta
+from yaie.server.ops import tracing
+from yaie.server.ops.tracing import ENDPOINT_VARIABLES, NO_TRACE, Tracing, tracing_of
 
 STEPS = ["read", "translate", "queue", "prefill", "decode", "write"]
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -40,7 +40,7 @@ def exporter(monkeypatch: pytest.MonkeyPatch) -> Any:
         reason="opentelemetry-sdk, of the extra dev, is not installed",
     )
     exporter = memory.InMemorySpanExporter()
-    monkeypatch.setattr(server.tracing, "make_exporter", lambda endpoint: exporter)
+    monkeypatch.setattr(tracing, "make_exporter", lambda endpoint: exporter)
     return exporter
 
 
@@ -169,7 +169,7 @@ def test_without_a_collector_there_is_no_layer(make_app: MakeApp) -> None:
 @pytest.mark.integration
 def test_nothing_is_imported_while_traces_are_off() -> None:
     # Of FastAPI's own imports the API may be one.
-    code = "import server.app, sys; print([m for m in sys.modules if m in {names}])"
+    code = "import yaie.server.app, sys; print([m for m in sys.modules if m in {names}])"
     code = code.format(names=["opentelemetry.sdk", "opentelemetry.exporter"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from server.workload_trace import BLOCK_LEN
 from tests.server.conftest import MakeApp
-from yaie.config import Settings
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.base.settings import Settings
+from yaie.server.ops.workload_trace import BLOCK_LEN
 
 
 def test_a_trace_has_lengths_and_equal_blocks_and_no_text(

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from server.protocol import HttpProtocol
+from yaie.server.http.protocol import HttpProtocol
 
 
 class _SkippingSelector(selectors.DefaultSelector):  # type: ignore[valid-type, misc]

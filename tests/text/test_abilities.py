@@ -8,7 +8,7 @@ import pytest
 
 from tests.text.small_tokenizers import write_byte_level
 from yaie.models.builtin import BUILTIN_MODEL_DIR
-from yaie.text.abilities import TemplateAbilities, abilities_of
+from yaie.text.template_features import TemplateAbilities, abilities_of
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 

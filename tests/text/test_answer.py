@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaie.errors import RequestError
-from yaie.outputs import make_output
+from yaie.api.outputs import make_output
+from yaie.base.errors import RequestError
+from yaie.base.types import (
+    GenerationRequest,
+    SamplingParams,
+    Timings,
+    TokenDelta,
+    TokenLogprobs,
+)
 from yaie.text.answer import Answer, SequenceText, TextPiece
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import GenerationRequest, SamplingParams, Timings, TokenDelta, TokenLogprobs
 
 
 def delta(ids: list[int], index: int = 0, **fields: Any) -> TokenDelta:

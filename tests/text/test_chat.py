@@ -9,8 +9,13 @@ import pytest
 from tokenizers.processors import TemplateProcessing
 
 from tests.text.small_tokenizers import write_byte_level
-from yaie.errors import InvalidRequest, UnsupportedParameter
-from yaie.text.chat import MAX_MESSAGES, MAX_TOOLS, ChatTemplate, _plain_tool_calls
+from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.chat_template import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    ChatTemplate,
+    _plain_tool_calls,
+)
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.text.small_tokenizers import write_byte_level
-from yaie.errors import UnsupportedParameter
-from yaie.text.chat import ChatTemplate
+from yaie.base.errors import UnsupportedParameter
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 # As LLaVA's: parts only, and a string would vanish.

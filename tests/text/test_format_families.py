@@ -15,12 +15,12 @@ from llguidance import LLMatcher, LLTokenizer
 
 import yaie
 from tests.text.test_formats import parse
-from yaie.config import ToolCallParser
-from yaie.errors import UnsupportedParameter
+from yaie.base.errors import UnsupportedParameter
+from yaie.base.settings import ToolCallParser
+from yaie.base.types import Grammar
 from yaie.text.formats.output_format import PARSERS, OutputFormat, detect_format
 from yaie.text.formats.tool import Tool
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import Grammar
 
 WEATHER = Tool(
     "weather",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from yaie.text.formats.output_format import OutputFormat, detect_format
 from yaie.text.formats.tool import Tool
-from yaie.text.parts import Part, TextPart, ToolCallPart
+from yaie.text.output_parts import Part, TextPart, ToolCallPart
 
 TOOLS = (
     Tool("weather", {"type": "object", "properties": {"city": {"type": "string"}}}),

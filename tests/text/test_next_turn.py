@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.text.small_tokenizers import write_byte_level
-from yaie.text.chat import ChatTemplate
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.next_turn import answer_message, common_length, known_prompts
-from yaie.text.parts import ReasoningPart, TextPart, ToolCallPart
+from yaie.text.output_parts import ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import load_tokenizer
 
 # Reasoning stays until the user's next message, and the tools go before the last one.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.text.test_chat import user
-from yaie.errors import InvalidRequest
-from yaie.text.chat import ChatTemplate
+from yaie.base.errors import InvalidRequest
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.formats.json_calls import COMMAND, GRANITE, HERMES, JSON, JsonCalls
 from yaie.text.past_calls import with_short_ids
 from yaie.text.tokenizer import Tokenizer

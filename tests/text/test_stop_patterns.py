@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.text.test_stops import scanned
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 from yaie.text.stop_patterns import (
     MAX_PATTERN_CHARS,
     MAX_PATTERNS,

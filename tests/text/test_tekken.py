@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from yaie.errors import ModelUnsupported
-from yaie.text.chat import ChatTemplate
+from yaie.base.errors import ModelUnsupported
+from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 SPECIAL = ("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "<pad>")

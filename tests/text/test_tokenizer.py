@@ -17,7 +17,7 @@ from tokenizers import AddedToken, normalizers
 
 from tests.light_transformers import needs_light_transformers
 from tests.text.small_tokenizers import TEXT, write_byte_level
-from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
+from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 
@@ -177,7 +177,7 @@ def test_text_needs_no_torch(tmp_path: Path) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from yaie.text.answer import Answer\n"
-        "from yaie.text.chat import ChatTemplate\n"
+        "from yaie.text.chat_template import ChatTemplate\n"
         "from yaie.text.tokenizer import load_tokenizer\n"
         "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"
         "ChatTemplate(tokenizer).render([{'role': 'user', 'content': 'hi'}])\n"

@@ -12,13 +12,13 @@ from typing import Protocol, runtime_checkable
 
 import torch
 
-from yaie.attention.choose_attention import Method
-from yaie.attention.chooser import AttentionChooser
+from yaie.attention.cost_model import Method
+from yaie.attention.method_selector import AttentionChooser
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
+from yaie.kvcache.int8_rows import StoredRows
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import StoredRows
 
 
 class PreparedStep(Protocol):

@@ -18,11 +18,18 @@ from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceStep
 from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.kernels.attention_structures import (
+    DTYPES,
+    POOL_DTYPES,
+    SEGMENT_COLUMNS,
+    Layer,
+    Step,
+    Write,
+)
 from yaie.kernels.library import Library
-from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
+from yaie.kvcache.int8_rows import FLOAT8_DTYPES, QuantizedRows, StoredRows, elements_of
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import FLOAT8_DTYPES, QuantizedRows, StoredRows, elements_of
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
 _POOL_DTYPES = {getattr(torch, name): number for name, number in POOL_DTYPES.items()}

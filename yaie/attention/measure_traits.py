@@ -6,7 +6,7 @@ import logging
 
 import torch
 
-from yaie.attention.choose_attention import DeviceTraits
+from yaie.attention.cost_model import DeviceTraits
 from yaie.device.queue import DeviceQueue
 
 log = logging.getLogger(__name__)

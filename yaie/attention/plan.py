@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from yaie.attention.branches import NodeRows, connect
 from yaie.attention.segment_table import IntArray, Segment, TableBuilder
+from yaie.attention.step_tree import NodeRows, connect
 from yaie.kvcache.node import Cursor, Node
 
 __all__ = [

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 
 from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.segment_tiles import Tile, make_tiles
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tiles import Tile, make_tiles
+from yaie.kvcache.int8_rows import StoredRows, elements_of, fetch, store
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import StoredRows, elements_of, fetch, store
 
 # The score of a masked key. Finite: a tile that is masked for a whole row needs no special case,
 # as merging multiplies its sums by exp(HIDDEN - maximum) = 0.

@@ -1,7 +1,7 @@
 """The specification of an attention layer: shapes, scale and visible keys.
 
-Found by the loader in the model's first forward (`yaie.models.geometry`); read by the backends and
-the pool. Pure and torch-free.
+Found by the loader in the model's first forward (`yaie.models.architecture.layer_shapes`); read by
+the backends and the pool. Pure and torch-free.
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from typing import Any
 
 import requests
 
+from yaie.base.errors import InvalidRequest, RequestFailed
+from yaie.base.settings import BUILTIN_MODEL
 from yaie.bench.chat_families import FAMILIES, write_model
 from yaie.bench.machine import describe_machine
 from yaie.bench.served import served
-from yaie.config import BUILTIN_MODEL
-from yaie.errors import InvalidRequest, RequestFailed
 
 GOAL = 0.99
 _IDLE_S = 60.0  # limit for the work of idle moments

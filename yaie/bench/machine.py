@@ -7,8 +7,8 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from yaie.base.own_version import read_version
 from yaie.kernels import instruction_sets
-from yaie.own_version import read_version
 
 
 def describe_machine() -> dict[str, Any]:

@@ -12,13 +12,13 @@ import statistics
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import SamplingParams
 from yaie.bench.machine import describe_machine
 from yaie.bench.shared_prefix import BatchFigures, Workload, run_batch
-from yaie.errors import InvalidRequest
-from yaie.types import SamplingParams
 
 if TYPE_CHECKING:
-    from yaie.llm import LLM
+    from yaie.api.llm import LLM
 
 _WARM_UP_SEED = 0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from yaie.errors import RequestFailed
+from yaie.base.errors import RequestFailed
 
 _READY_S = 600.0
 _POLL_S = 0.01

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from yaie.errors import InvalidRequest, RequestFailed
-from yaie.stats import EngineStats
+from yaie.base.errors import InvalidRequest, RequestFailed
+from yaie.base.stats import EngineStats
 
 if TYPE_CHECKING:
-    from yaie.llm import LLM, RequestOutput
+    from yaie.api.llm import LLM, RequestOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

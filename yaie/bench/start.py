@@ -23,12 +23,12 @@ from typing import Any
 
 import requests
 
+from yaie.base.errors import RequestFailed
 from yaie.bench.machine import describe_machine
 from yaie.bench.memory import MemoryWatch, can_measure
 from yaie.bench.served import environment_of, free_port, serve_command, stop, wait_ready
 from yaie.bench.shared_prefix import Workload
-from yaie.errors import RequestFailed
-from yaie.models.packed_cache import AUTO, SUFFIX, UNFINISHED
+from yaie.models.native.packed_cache import AUTO, SUFFIX, UNFINISHED
 
 ALLOWANCE = 600 * 1024**2  # bytes beyond weights and pool, server and engine together
 KINDS = ("nothing_cached", "kernels_cached", "all_cached")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 PUBLIC_BLOCK_LEN = 512  # tokens of a block in traces whose lines name no other length
 _FIRST_ID, _NUM_IDS = 256, 768  # ids of the replayed prompts: those that most vocabularies have

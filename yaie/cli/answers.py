@@ -10,9 +10,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from yaie.base.types import Grammar, Usage
 from yaie.cli import terminal
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.types import Grammar, Usage
 
 Message = dict[str, str]  # {"role": ..., "content": ...}
 Question = str | list[Message]  # a raw prompt, or a conversation for the chat template

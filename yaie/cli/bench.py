@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
-from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.failures import usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 from yaie.cli.replay import replay
 
@@ -60,7 +61,7 @@ def quality(context: typer.Context) -> None:
     measurement(context.args, prog_name="yaie bench quality", standalone_mode=False)
 
 
-def _outside_a_source_tree(command: str, subject: str) -> CommandFailed:
+def _outside_a_source_tree(command: str, subject: str) -> AdvisedError:
     return usage_error(
         f"{subject} is not in the installed package",
         why="it is part of the source tree",
@@ -169,7 +170,7 @@ def chat(
 
 
 def parse_numbers(text: str, flag: str) -> tuple[float, ...]:
-    """Return numbers that commas separate. Raises `CommandFailed`."""
+    """Return numbers that commas separate. Raises `AdvisedError`."""
     try:
         return tuple(float(number) for number in text.split(","))
     except ValueError:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
 from yaie.cli.cache_report import explanation_lines, shown_line
-from yaie.cli.failures import SERVER_UNREACHABLE, CommandFailed, usage_error
+from yaie.cli.failures import SERVER_UNREACHABLE, usage_error
 
 if TYPE_CHECKING:
     from yaie.cli.remote import ServerAnswers
@@ -145,15 +146,16 @@ def clear(
 
 def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
     """Return the named server, or the one found on this machine; raise if there is none."""
-    from yaie.cli.connection import choose_key, find_server
+    from yaie.cli.connection import choose_key
     from yaie.cli.remote import ServerAnswers
+    from yaie.remote.discovery import find_server
 
     named = url or os.environ.get("YAIE_BASE_URL")
     chosen = choose_key(key, is_named=named is not None)
     if named is None:
         found = find_server(key=chosen)
         if found is None:
-            raise CommandFailed(
+            raise AdvisedError(
                 "no YAIE server runs on 127.0.0.1:8000",
                 why="the cache is that of a running server",
                 advice="yaie serve    (to start one), or --url URL",
@@ -196,7 +198,7 @@ def _object(text: str, place: str) -> dict[str, Any]:
     return value
 
 
-def _no_request(place: str, why: str) -> CommandFailed:
+def _no_request(place: str, why: str) -> AdvisedError:
     return usage_error(f"{place} is not a request as JSON", why=why, advice='{"messages": [...]}')
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from yaie.base.errors import YaieError
 from yaie.cli import run as one_off
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource
@@ -17,7 +18,6 @@ from yaie.cli.chat_commands import ChatState, Leave, complete, obey
 from yaie.cli.failures import show_failure
 from yaie.cli.options import ENGINE_FLAGS, settings_options
 from yaie.cli.sampling_options import SamplingOptions, sampling_flags
-from yaie.errors import YaieError
 
 _QUOTES = '"""'
 

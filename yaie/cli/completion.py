@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 
+from yaie.base.setting_field import Setting
 from yaie.cli.dispatch import ROOT_FLAGS
-from yaie.setting import Setting
 
 # Variables in which the shells hand over the command line: bash, then zsh and fish.
 _LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")

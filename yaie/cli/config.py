@@ -27,7 +27,7 @@ def show(
     ] = False,
 ) -> None:
     """Show each setting with its value and its source."""
-    from yaie.config import SETTINGS
+    from yaie.base.settings import SETTINGS
 
     found = [each for each in settings_with_sources() if each["source"] != "default" or not changed]
     if as_json:
@@ -68,7 +68,7 @@ def init(
 
 def settings_schema() -> dict[str, Any]:
     """Return the JSON schema of a settings file."""
-    from yaie.config import SETTINGS
+    from yaie.base.settings import SETTINGS
 
     properties: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
@@ -94,7 +94,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def _commented(*, is_toml: bool) -> str:
-    from yaie.config import SETTINGS
+    from yaie.base.settings import SETTINGS
 
     lines = ["# Settings of YAIE. Flags win over YAIE_* variables, which win over this file.", ""]
     separator = " = " if is_toml else ": "

@@ -19,8 +19,8 @@ from yaie.cli.failures import FAILED
 from yaie.cli.options import ENGINE_FLAGS, settings_options
 
 if TYPE_CHECKING:
+    from yaie.api.llm import LLM, RequestOutput
     from yaie.bench.shared_prefix import BatchFigures
-    from yaie.llm import LLM, RequestOutput
 
 _SYSTEM_TOKENS = 1024
 _SYSTEM_TEXT = (
@@ -144,8 +144,8 @@ def system_prompt(llm: LLM, length: int) -> str:
 
 def ask_all(llm: LLM, requests: int, number: int) -> DemoRun:
     """Run all questions at once; each number has a system prompt of its own."""
+    from yaie.base.types import SamplingParams
     from yaie.bench.shared_prefix import run_batch
-    from yaie.types import SamplingParams
 
     text = system_prompt(llm, min(_SYSTEM_TOKENS, llm.info.max_model_len // 2))
     sampling = SamplingParams(max_tokens=32, temperature=0.0)

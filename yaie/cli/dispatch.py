@@ -17,8 +17,9 @@ import sys
 from collections.abc import Collection
 from itertools import pairwise, takewhile
 
+from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
-from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.failures import usage_error
 
 ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _HELP = ("help", "--help", "-h")
@@ -117,13 +118,13 @@ def _tolerance(rest: list[str], names: Collection[str | None]) -> int:
 
 def _names_model(word: str) -> bool:
     """Return True for a word that can only be the name of a model."""
-    from yaie.models.catalogue import CATALOGUE
+    from yaie.models.files.model_index import CATALOGUE
 
     is_path = "://" in word or word.startswith(("./", "/", "~"))
     return word in CATALOGUE or ("/" in word.strip("./") and not is_path)
 
 
-def _no_command(arguments: list[str], why: str, advice: str) -> CommandFailed:
+def _no_command(arguments: list[str], why: str, advice: str) -> AdvisedError:
     return usage_error(
         f"no command {arguments[0]!r}; {why}",
         why=f"to send it as a prompt: yaie run {' '.join(arguments)}",

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from yaie.base.errors import ConfigError, YaieError
 from yaie.cli import gpu_checks, terminal
 from yaie.cli.failures import FAILED
-from yaie.errors import ConfigError, YaieError
 
 if TYPE_CHECKING:
-    from yaie.config import Settings
+    from yaie.base.settings import Settings
 
 Status = Literal["ok", "warning", "failed"]
 _SECRET_SETTINGS = ("api_key", "admin_key", "tool_key")
@@ -72,7 +72,7 @@ def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
 
 def settings_with_sources() -> list[dict[str, Any]]:
     """Return every setting and variable with its value and its source."""
-    from yaie.config import (
+    from yaie.base.settings import (
         CLIENT_VARIABLES,
         LIBRARY_VARIABLES,
         SETTINGS,
@@ -101,7 +101,7 @@ def settings_with_sources() -> list[dict[str, Any]]:
 
 
 def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
-    from yaie.config import SETTINGS
+    from yaie.base.settings import SETTINGS
 
     for check in checks:
         mark = _MARKS[check.status]
@@ -140,7 +140,7 @@ def _check_device() -> tuple[Status, str]:
 
 
 def _check_kernels() -> tuple[Status, str]:
-    from yaie.kernels.loader import status
+    from yaie.kernels.library_search import status
 
     found = status()
     if found.loaded:
@@ -151,7 +151,7 @@ def _check_kernels() -> tuple[Status, str]:
 def _check_memory() -> tuple[Status, str]:
     import torch
 
-    from yaie.models.memory import free_bytes
+    from yaie.device.available_memory import free_bytes
 
     free = free_bytes(torch.device("cpu"))
     status: Status = "ok" if free > 2**30 else "warning"
@@ -160,7 +160,7 @@ def _check_memory() -> tuple[Status, str]:
 
 def _readable_settings() -> Settings | None:
     """Return the settings, or None if they are invalid (`_check_settings` reports that)."""
-    from yaie.config import load_settings
+    from yaie.base.settings import load_settings
 
     try:
         return load_settings()
@@ -172,7 +172,7 @@ _NOT_CHECKED: tuple[Status, str] = "warning", "not checked: the settings are inv
 
 
 def _check_weights_cache() -> tuple[Status, str]:
-    from yaie.models.packed_cache import open_cache
+    from yaie.models.native.packed_cache import open_cache
 
     settings = _readable_settings()
     if settings is None:
@@ -185,7 +185,7 @@ def _check_weights_cache() -> tuple[Status, str]:
 
 
 def _check_settings() -> tuple[Status, str]:
-    from yaie.config import load_settings, unknown_variables
+    from yaie.base.settings import load_settings, unknown_variables
 
     load_settings()
     unknown = unknown_variables()
@@ -193,7 +193,8 @@ def _check_settings() -> tuple[Status, str]:
 
 
 def _check_port() -> tuple[Status, str]:
-    from yaie.cli.connection import choose_key, find_server
+    from yaie.cli.connection import choose_key
+    from yaie.remote.discovery import find_server
 
     settings = _readable_settings()
     if settings is None:

@@ -1,7 +1,8 @@
 """Errors of the command line: the fact, the reason, the fix and an exit code, without a traceback.
 
-Commands raise `CommandFailed` or an error of `yaie.errors`; `main` prints it with `show_failure`.
-Exit codes: 0 done, 1 failed, 2 usage, 3 model, 4 memory, 5 server, 124 timeout, 130 Ctrl-C.
+Commands raise `AdvisedError` or an error of `yaie.base.errors`; `main` prints it with
+`show_failure`. Exit codes: 0 done, 1 failed, 2 usage, 3 model, 4 memory, 5 server, 124 timeout, 130
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import os
 import sys
 import traceback
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import NotEnoughMemory, YaieError
 from yaie.cli import terminal
-from yaie.errors import NotEnoughMemory, YaieError
 
 FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 
@@ -30,33 +32,14 @@ _ADVICE = {
 }
 
 
-class CommandFailed(YaieError):
-    """An error of a command, with the reason and the advice printed below it."""
-
-    def __init__(
-        self,
-        what: str,
-        *,
-        why: str = "",
-        advice: str = "",
-        param: str | None = None,
-        code: str,
-        exit_code: int = FAILED,
-    ) -> None:
-        super().__init__(what, param=param, code=code)
-        self.why = why
-        self.advice = advice
-        self.exit_code = exit_code
-
-
-def usage_error(what: str, *, why: str = "", advice: str = "yaie --help") -> CommandFailed:
+def usage_error(what: str, *, why: str = "", advice: str = "yaie --help") -> AdvisedError:
     """Return the error of a wrong command line: exit code 2."""
-    return CommandFailed(what, why=why, advice=advice, code="usage", exit_code=USAGE)
+    return AdvisedError(what, why=why, advice=advice, code="usage", exit_code=USAGE)
 
 
-def output_error(error: OSError) -> CommandFailed:
+def output_error(error: OSError) -> AdvisedError:
     """Return the error of a full or closed standard output: exit code 1."""
-    return CommandFailed(f"cannot write the answer: {error.strerror or error}", code="output")
+    return AdvisedError(f"cannot write the answer: {error.strerror or error}", code="output")
 
 
 def show_failure(error: BaseException) -> int:
@@ -83,7 +66,7 @@ def _show(error: BaseException) -> None:
         )
         return
     code = error.code or error.type.removesuffix("_error")
-    if isinstance(error, CommandFailed):
+    if isinstance(error, AdvisedError):
         _print_parts(code, error.message, error.why, error.advice or _advice(error))
     else:
         what, *why = error.message.replace("\n", "; ").split("; ")

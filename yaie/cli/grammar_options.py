@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from yaie.base.types import Grammar
 from yaie.cli.failures import usage_error
-from yaie.types import Grammar
 
 Schema = Annotated[
     Path | None,

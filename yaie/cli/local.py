@@ -9,16 +9,17 @@ import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import ContextLengthExceeded
+from yaie.base.types import Grammar, Usage
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
-from yaie.cli.failures import USAGE, CommandFailed, usage_error
+from yaie.cli.failures import USAGE, usage_error
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.errors import ContextLengthExceeded
 from yaie.process.gc_pause import gc_paused_then_frozen
-from yaie.types import Grammar, Usage
 
 if TYPE_CHECKING:
-    from yaie.llm import LLM, StreamPiece
+    from yaie.api.llm import LLM, StreamPiece
 
 _SAVING_BEFORE_A_NOTE_S = 0.5
 _SAVING_S = 60.0  # enough for a small model; a server also waits for gigabytes on a slow disk
@@ -26,7 +27,7 @@ _SAVING_S = 60.0  # enough for a small model; a server also waits for gigabytes 
 
 def load_model(settings: dict[str, Any]) -> LLM:
     """Return an `LLM` made from flags and `YAIE_*` variables; raises their `StartupError`."""
-    from yaie.config import BUILTIN_MODEL, load_settings
+    from yaie.base.settings import BUILTIN_MODEL, load_settings
 
     config = load_settings(**settings).engine_config()
     given = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
@@ -35,7 +36,7 @@ def load_model(settings: dict[str, Any]) -> LLM:
     )
     terminal.note(f"loading {config.source}{hint} …")
     with gc_paused_then_frozen(), compilation_shown():
-        from yaie.llm import LLM
+        from yaie.api.llm import LLM
 
         return LLM(given.pop("model"), **given)
 
@@ -161,7 +162,7 @@ class ModelAnswers:
         info = self._llm.info
         if info.max_model_len < info.num_slots:
             return error
-        return CommandFailed(
+        return AdvisedError(
             f"the KV pool limits the context to {info.num_slots:,} tokens",
             why=error.message.partition(";")[0],
             advice=f"a larger --num-slots (now {info.num_slots:,}), or a shorter prompt",

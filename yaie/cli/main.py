@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.renamed_settings import advice_on
 from yaie.cli import (
     bench,
     cache,
@@ -28,7 +30,6 @@ from yaie.cli import (
     version,
 )
 from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
-from yaie.old_names import advice_on
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
 _NEAR = 2  # edits between an unknown flag and one that is suggested
@@ -130,7 +131,7 @@ def _take_global_flags(arguments: Sequence[str]) -> list[str]:
     return [word for word in before if word not in _GLOBAL_FLAGS] + list(arguments[end:])
 
 
-def _as_usage_error(error: typer.TyperException) -> failures.CommandFailed:
+def _as_usage_error(error: typer.TyperException) -> AdvisedError:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "yaie"
     possible = getattr(error, "possibilities", None)

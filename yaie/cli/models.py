@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from yaie.cli import terminal
-from yaie.models.starters import CONTEXT, STARTERS, Starter
+from yaie.models.files.starters import CONTEXT, STARTERS, Starter
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
     """List models here, models to start with, and architectures."""
-    from yaie.models.architectures import SUPPORTED
+    from yaie.models.architecture.architectures import SUPPORTED
 
     local = [inspect_model(name, folder) for name, folder in local_folders()]
     if as_json:
@@ -71,10 +71,10 @@ def local_folders() -> list[tuple[str, Path]]:
     """Return name and folder of the built-in model and of each model in the caches."""
     from huggingface_hub import constants
 
-    from yaie.config import BUILTIN_MODEL
-    from yaie.errors import StartupError
-    from yaie.models.folder import resolve_model_path
-    from yaie.models.pull import pulled_models
+    from yaie.base.errors import StartupError
+    from yaie.base.settings import BUILTIN_MODEL
+    from yaie.models.files.pull import pulled_models
+    from yaie.models.load.folder import resolve_model_path
 
     found: list[tuple[str, Path]] = []
     builtin = importlib.util.find_spec("yaie.models.builtin")
@@ -95,10 +95,10 @@ def local_folders() -> list[tuple[str, Path]]:
 
 def inspect_model(name: str, folder: Path) -> LocalModel:
     """Describe a model folder, with the reason if YAIE refuses it."""
-    from yaie.errors import StartupError
-    from yaie.models.checkpoint import read_config
-    from yaie.models.folder import open_folder
-    from yaie.models.quantization.layout import read_stored_layout
+    from yaie.base.errors import StartupError
+    from yaie.models.files.checkpoint import read_config
+    from yaie.models.load.folder import open_folder
+    from yaie.models.quantization.checkpoint_layers import read_stored_layout
 
     architecture, num_parameters, nbytes, dtype, quantization, refused = "", 0, 0, "", "", ""
     try:

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from yaie.base.server_settings import SERVER_SETTINGS
+from yaie.base.setting_field import Setting
+from yaie.base.settings import ENGINE_SETTINGS, unknown_variables
 from yaie.cli import terminal
 from yaie.cli.completion import completer
-from yaie.config import ENGINE_SETTINGS, unknown_variables
-from yaie.server_config import SERVER_SETTINGS
-from yaie.setting import Setting
 
 _MULTIPLIERS = {
     "": 1,

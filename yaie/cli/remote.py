@@ -7,13 +7,14 @@ from collections.abc import Generator, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.errors import EngineUnavailable, InvalidRequest
+from yaie.base.types import Grammar, Usage
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.connection import read_base
-from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
+from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, usage_error
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.errors import EngineUnavailable, InvalidRequest
 from yaie.remote.address import KEY_REFUSED, open_session
-from yaie.remote.bodies import fields_of
 from yaie.remote.replies import (
     StreamBroke,
     as_object,
@@ -23,7 +24,7 @@ from yaie.remote.replies import (
     root_cause,
     usage_of,
 )
-from yaie.types import Grammar, Usage
+from yaie.remote.request_bodies import fields_of
 
 if TYPE_CHECKING:
     import requests
@@ -39,7 +40,7 @@ _STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailab
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
-    Raises `CommandFailed`: with exit code 5 for a server that cannot be reached or is not an OpenAI
+    Raises `AdvisedError`: with exit code 5 for a server that cannot be reached or is not an OpenAI
     server, with the server's message for a refusal, with exit code 2 for a malformed `url`.
     """
 
@@ -148,7 +149,7 @@ class ServerAnswers:
     def _begin(self, route: str, body: dict[str, Any], shrinks_to_fit: bool) -> requests.Response:
         try:
             return self._send("POST", route, json=body, stream=True)
-        except CommandFailed as refusal:
+        except AdvisedError as refusal:
             if not shrinks_to_fit or refusal.code != "context_length_exceeded":
                 raise
             del body["max_tokens"]  # a chat then gets the rest of the context
@@ -212,14 +213,14 @@ class ServerAnswers:
             refuses_key=reply.status_code in KEY_REFUSED,
         )
 
-    def _refused(self, exit_code: int, detail: Any, *, refuses_key: bool = False) -> CommandFailed:
+    def _refused(self, exit_code: int, detail: Any, *, refuses_key: bool = False) -> AdvisedError:
         detail = detail if isinstance(detail, dict) else {"message": str(detail)}
         advice = "again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else ""
         if refuses_key:
             advice = "--api-key (or YAIE_API_KEY) with a key of that server, or --local"
         if detail.get("code") == "model_not_found":
             advice = "leave out -m to use the model it serves, or --local to load one here"
-        return CommandFailed(
+        return AdvisedError(
             str(detail.get("message") or detail),
             why=f"reply of the server at {self.url}",
             advice=advice,
@@ -228,8 +229,8 @@ class ServerAnswers:
             exit_code=exit_code,
         )
 
-    def _not_openai(self, why: str) -> CommandFailed:
-        return CommandFailed(
+    def _not_openai(self, why: str) -> AdvisedError:
+        return AdvisedError(
             f"{self.url} is not an OpenAI-compatible server",
             why=why,
             advice="another --url, or --local to answer in this process",
@@ -237,9 +238,9 @@ class ServerAnswers:
             exit_code=SERVER_UNREACHABLE,
         )
 
-    def _unreachable(self, why: str, *, in_answer: bool = False) -> CommandFailed:
+    def _unreachable(self, why: str, *, in_answer: bool = False) -> AdvisedError:
         what = "the answer is incomplete" if in_answer else "no answer from the server"
-        return CommandFailed(
+        return AdvisedError(
             f"{what} at {self.url}",
             why=why,
             advice="yaie serve    (to start one), or --local to answer in this process",

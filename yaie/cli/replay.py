@@ -49,10 +49,10 @@ def replay(
     settings: dict[str, Any],
 ) -> None:
     """Send the requests of a trace at their times; measure hits, first tokens and goodput."""
-    from yaie.bench.replay import Goal
-    from yaie.bench.replay import replay as run
     from yaie.bench.served import served
     from yaie.bench.trace import read_trace
+    from yaie.bench.trace_replay import Goal
+    from yaie.bench.trace_replay import replay as run
     from yaie.cli.bench import show_report
     from yaie.cli.connection import read_base
 

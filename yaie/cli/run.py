@@ -17,9 +17,10 @@ from typing import Annotated, Any
 
 import typer
 
+from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource, FinishedAnswer, Message, Question
-from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
+from yaie.cli.failures import TIMED_OUT, usage_error
 from yaie.cli.grammar_options import (
     ChoiceList,
     Choices,
@@ -248,9 +249,10 @@ def _server(url: str, model: str | None, api_key: str | None, *, is_named: bool)
 
 
 def _found_server(api_key: str | None) -> AnswerSource | None:
-    from yaie.cli import connection
+    from yaie.cli.connection import choose_key
+    from yaie.remote import discovery
 
-    found = connection.find_server(key=connection.choose_key(api_key, is_named=False))
+    found = discovery.find_server(key=choose_key(api_key, is_named=False))
     return _server(found.url, None, api_key, is_named=False) if found else None
 
 
@@ -292,7 +294,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     try:
         yield
     except _TimeIsUp:
-        raise CommandFailed(
+        raise AdvisedError(
             f"no complete answer within {seconds:g} s",
             advice="a longer --timeout, or a smaller --max-tokens",
             code="timeout",

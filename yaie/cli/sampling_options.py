@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from yaie.base.types import SamplingParams
 from yaie.cli.options import parse_count
-from yaie.types import SamplingParams
 
 DEFAULT_MAX_TOKENS = 512
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from yaie.base.advised_error import AdvisedError
+from yaie.base.settings import BUILTIN_MODEL
 from yaie.cli import terminal
 from yaie.cli.completion import complete_model
-from yaie.cli.failures import CommandFailed
 from yaie.cli.models import LocalModel, describe, inspect_model, local_folders
 from yaie.cli.options import Revision
-from yaie.config import BUILTIN_MODEL
 
 MODEL_EXIT_CODE = 3
 Name = Annotated[
@@ -24,7 +24,7 @@ Name = Annotated[
 
 def pull(name: Name, revision: Revision = None) -> None:
     """Download a model: a short name such as smollm2, or a Hugging Face repository."""
-    from yaie.models.folder import open_folder
+    from yaie.models.load.folder import open_folder
 
     if revision is not None:
         name = f"{name}@{revision}"
@@ -63,7 +63,7 @@ def show(
 
 def remove(name: Name) -> None:
     """Remove a model that yaie pull stored in YAIE's own cache."""
-    from yaie.models.pull import pulled_models, remove_pulled
+    from yaie.models.files.pull import pulled_models, remove_pulled
 
     if name not in dict(pulled_models()):
         raise _cannot_remove(name)
@@ -73,8 +73,8 @@ def remove(name: Name) -> None:
 
 def _find(name: str) -> Path:
     """Return the folder of a model on this machine, without a download."""
-    from yaie.models.folder import resolve_model_path
-    from yaie.models.revisions import cached_commit, split_revision
+    from yaie.models.files.revisions import cached_commit, split_revision
+    from yaie.models.load.folder import resolve_model_path
 
     repository, revision = split_revision(name)
     if revision is not None and cached_commit(repository, revision) is not None:
@@ -87,8 +87,8 @@ def _find(name: str) -> Path:
     raise _absent(name)
 
 
-def _absent(name: str) -> CommandFailed:
-    return CommandFailed(
+def _absent(name: str) -> AdvisedError:
+    return AdvisedError(
         f"{name} is not on this machine",
         why="yaie list has the names of those that are",
         advice=f"yaie pull {name}",
@@ -97,13 +97,13 @@ def _absent(name: str) -> CommandFailed:
     )
 
 
-def _cannot_remove(name: str) -> CommandFailed:
+def _cannot_remove(name: str) -> AdvisedError:
     if name not in dict(local_folders()):
         return _absent(name)
     why, advice = "other programs share the cache of the hub", f"hf cache rm model/{name}"
     if name == BUILTIN_MODEL:
         why, advice = "it is a part of the package", "pip uninstall yaie"
-    return CommandFailed(
+    return AdvisedError(
         f"{name} is not in YAIE's own cache",
         why=why,
         advice=advice,
@@ -113,12 +113,12 @@ def _cannot_remove(name: str) -> CommandFailed:
 
 
 def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
-    from yaie.models.catalogue import CATALOGUE
-    from yaie.models.checkpoint import read_config, read_json
-    from yaie.models.revisions import cached_revisions, split_revision
-    from yaie.models.support import longest_context
-    from yaie.models.wrappers import text_config, wrapper_of
-    from yaie.text.files import PROCESSOR_FILES
+    from yaie.models.architecture.support import longest_context
+    from yaie.models.architecture.text_backbones import text_config, wrapper_of
+    from yaie.models.files.checkpoint import read_config, read_json
+    from yaie.models.files.model_index import CATALOGUE
+    from yaie.models.files.revisions import cached_revisions, split_revision
+    from yaie.text.tokenizer_files import PROCESSOR_FILES
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
     if revisions := cached_revisions(split_revision(model.name)[0]):

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from yaie.base.settings import BUILTIN_MODEL
 from yaie.cli.failures import usage_error
 from yaie.cli.options import Revision
 from yaie.cli.run import System, conversation, read_prompt
-from yaie.config import BUILTIN_MODEL
 
 
 def tokenize(
@@ -63,9 +63,9 @@ def _tokens(
     model: str | None, revision: str | None, text: str, system: str | None, *, as_chat: bool
 ) -> tuple[list[int], list[str]]:
     """Return the ids and their texts; bytes of a split character are shown as in hexadecimal."""
-    from yaie.config import load_settings
-    from yaie.models.folder import resolve_model_path
-    from yaie.text.chat import ChatTemplate
+    from yaie.base.settings import load_settings
+    from yaie.models.load.folder import resolve_model_path
+    from yaie.text.chat_template import ChatTemplate
     from yaie.text.tokenizer import load_tokenizer
 
     name = load_settings(model=model, revision=revision).source

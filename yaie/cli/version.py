@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaie.own_version import read_version
+from yaie.base.own_version import read_version
 
 
 def version() -> None:

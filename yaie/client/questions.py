@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 
+from yaie.base.errors import EngineUnavailable, RequestFailed, YaieError
+from yaie.base.queries import Answer, Query
 from yaie.client.wire import Ask, Reply
-from yaie.errors import EngineUnavailable, RequestFailed, YaieError
-from yaie.queries import Answer, Query
 
 
 class Questions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from yaie.types import GenerationRequest
+from yaie.base.types import GenerationRequest
 
 logger = logging.getLogger(__name__)
 

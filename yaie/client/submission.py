@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from yaie.errors import InvalidRequest, YaieError
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.base.errors import InvalidRequest, YaieError
+from yaie.base.types import GenerationRequest, TokenDelta
 
 Sink = Callable[[TokenDelta], None]
 

@@ -13,13 +13,19 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from yaie import errors
-from yaie.config import EngineConfig
-from yaie.errors import InvalidRequest, RequestError, StartupError
+from yaie.base import errors
+from yaie.base.errors import InvalidRequest, RequestError, StartupError
+from yaie.base.queries import Answer, Query
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    EngineInfo,
+    ExpectedPrompt,
+    GenerationRequest,
+    TokenDelta,
+    TokenLogprobs,
+)
 from yaie.process.log_format import LogFormat
-from yaie.queries import Answer, Query
-from yaie.stats import EngineStats
-from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta, TokenLogprobs
 
 LENGTH_BYTES = 4
 PART_LENGTH = 256  # prompt logprobs in one frame: some 70 kB with 20 alternatives each
@@ -106,7 +112,7 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """Child to parent, last: the error that ends the process, which exits with `exit_code`."""
 
-    kind: str  # name of a class in yaie.errors
+    kind: str  # name of a class in yaie.base.errors
     message: str
     exit_code: int
     param: str | None = None

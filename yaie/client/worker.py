@@ -19,7 +19,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from yaie.client.core import load_engine_core
+from yaie.base.errors import StartupError, request_error
+from yaie.base.settings import EngineConfig
+from yaie.client.core_loading import load_engine_core
 from yaie.client.wire import (
     Abort,
     Ask,
@@ -37,9 +39,7 @@ from yaie.client.wire import (
     encode,
     split_prompt_logprobs,
 )
-from yaie.config import EngineConfig
 from yaie.engine.loop import Core, EngineLoop
-from yaie.errors import StartupError, request_error
 from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.process.log_format import make_formatter
 

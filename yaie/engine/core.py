@@ -17,31 +17,37 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from yaie.config import EngineConfig
-from yaie.engine.choose_sampler import choose_sampler
-from yaie.engine.device_memory import DeviceMemoryGauge
-from yaie.engine.executor import Executor
-from yaie.engine.expected_prompts import ExpectedPrompts
-from yaie.engine.grammar_compiler import GrammarCompiler
-from yaie.engine.grammar_queue import GrammarQueue
-from yaie.engine.info import describe_engine
-from yaie.engine.loading import load_executor
-from yaie.engine.logprobs import token_logprobs
-from yaie.engine.queries import Queries, namespace_of
+from yaie.base.errors import InvariantViolated, RequestFailed, YaieError
+from yaie.base.queries import Answer, Query
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    ExpectedPrompt,
+    GenerationRequest,
+    Grammar,
+    TokenDelta,
+    TokenLogprobs,
+)
+from yaie.device.available_memory import is_out_of_memory, release_unused
+from yaie.engine.execution.device_memory import DeviceMemoryGauge
+from yaie.engine.execution.engine_info import describe_engine
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_loading import load_executor
+from yaie.engine.execution.sampler_choice import choose_sampler
+from yaie.engine.grammar.compiler import GrammarCompiler
+from yaie.engine.prefill_ahead import ExpectedPrompts
+from yaie.engine.query_answers import Queries, namespace_of
+from yaie.engine.queue.grammar_queue import GrammarQueue
 from yaie.engine.request import Request, Sequence
+from yaie.engine.sampling.logprobs import token_logprobs
 from yaie.engine.sampling_state import SamplingState
+from yaie.engine.scheduled_step import ScheduledStep
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
-from yaie.errors import InvariantViolated, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
-from yaie.queries import Answer, Query
-from yaie.stats import EngineStats
-from yaie.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta, TokenLogprobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from yaie.errors import request_error
-from yaie.queries import Answer, Query
-from yaie.stats import EngineStats
-from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, Grammar, TokenDelta
+from yaie.base.errors import request_error
+from yaie.base.queries import Answer, Query
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    EngineInfo,
+    ExpectedPrompt,
+    GenerationRequest,
+    Grammar,
+    TokenDelta,
+)
 
 if TYPE_CHECKING:
     from yaie.text.tokenizer import Tokenizer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yaie.types import ReasoningLimit
+from yaie.base.types import ReasoningLimit
 
 # Most tokens before the one that opens the reasoning, such as line ends; a later one is text.
 MAX_BEFORE = 8

@@ -12,11 +12,17 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from yaie.base.errors import InvariantViolated
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    FinishReason,
+    GenerationRequest,
+    SamplingParams,
+    Timings,
+    TokenLogprobs,
+)
 from yaie.engine.sampling_state import SamplingState
-from yaie.errors import InvariantViolated
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
-from yaie.stats import EngineStats
-from yaie.types import FinishReason, GenerationRequest, SamplingParams, Timings, TokenLogprobs
 
 End = tuple[FinishReason, int | None]  # with the stop token
 

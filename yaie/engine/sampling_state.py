@@ -10,17 +10,16 @@ import copy
 import hashlib
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from yaie.base.types import FinishReason, ReasoningLimit, SamplingParams
 from yaie.engine.reasoning_budget import ReasoningBudget
-from yaie.types import FinishReason, ReasoningLimit, SamplingParams
 
 if TYPE_CHECKING:
-    from yaie.engine.grammar import GrammarState
-    from yaie.engine.logit_rules import LogitRule
+    from yaie.engine.grammar.matcher import GrammarState
 
 _UINT64 = 2**64
 _INITIAL_CAPACITY = 16
@@ -228,7 +227,7 @@ class SamplingState:
         self.params = params
         self.index = index
         self.num_output = 0  # tokens so far
-        self.rules: tuple[LogitRule, ...] | None = None  # set by the sampler at the first token
+        self.rules: tuple[Any, ...] | None = None  # of logits, set at the first token
         self.grammar: GrammarState | None = None  # given once it is compiled
         self._seed = fallback_seed if params.seed is None else params.seed
         self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)

@@ -13,9 +13,19 @@ from collections.abc import Sequence as List
 from functools import partial
 
 from yaie.attention.plan import FoldingCost
-from yaie.engine.admission import AdmissionPolicy
-from yaie.engine.backlog import Backlog
-from yaie.engine.capacity import (
+from yaie.base.errors import LogitsNotFinite, YaieError
+from yaie.base.stats import EngineStats
+from yaie.base.types import FinishReason, TokenDelta
+from yaie.engine.queue.match_cache import Matches
+from yaie.engine.queue.policies import make_policy
+from yaie.engine.queue.policy_protocol import AdmissionPolicy
+from yaie.engine.queue.queue_limits import Backlog
+from yaie.engine.queue.turn_grace import Close, Lingering
+from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
+from yaie.engine.scheduled_step import SampledToken, ScheduledStep
+from yaie.engine.step.batch_builder import StepMaker
+from yaie.engine.step.deltas import make_delta
+from yaie.engine.step.preemption import (
     StepDemand,
     choose_displaced,
     choose_victim,
@@ -23,20 +33,10 @@ from yaie.engine.capacity import (
     first_to_resume,
     has_room,
 )
-from yaie.engine.deltas import make_delta
-from yaie.engine.lingering import Close, Lingering
-from yaie.engine.matches import Matches
-from yaie.engine.policy import make_policy
-from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
-from yaie.engine.rows import StepMaker
-from yaie.engine.step import SampledToken, ScheduledStep
-from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
-from yaie.stats import EngineStats
-from yaie.types import FinishReason, TokenDelta
 
 
 class Scheduler:

@@ -6,8 +6,8 @@ server makes the same checks under the parameter names of its API.
 
 from __future__ import annotations
 
-from yaie.errors import ContextLengthExceeded, InvalidRequest, as_shown
-from yaie.types import EngineInfo, GenerationRequest
+from yaie.base.errors import ContextLengthExceeded, InvalidRequest, as_shown
+from yaie.base.types import EngineInfo, GenerationRequest
 
 
 def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:

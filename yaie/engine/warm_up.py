@@ -10,9 +10,9 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
+from yaie.base.errors import StartupError
+from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
 from yaie.engine.loop import EngineLoop
-from yaie.errors import StartupError
-from yaie.types import EngineInfo, GenerationRequest, SamplingParams
 
 if TYPE_CHECKING:
     from yaie.engine.core import EngineCore

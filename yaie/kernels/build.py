@@ -1,8 +1,9 @@
 """The build of the kernel library: on first use into the user's cache, or for a wheel.
 
-Called by `yaie.kernels.loader` with the instruction set of this machine, unless a prebuilt library
-fits, and by hatch_build.py with all sets. Processes may compile at the same time: each writes its
-own file and renames it, so a library is always complete. Imports the standard library only.
+Called by `yaie.kernels.library_search` with the instruction set of this machine, unless a prebuilt
+library fits, and by hatch_build.py with all sets. Processes may compile at the same time: each
+writes its own file and renames it, so a library is always complete. Imports the standard library
+only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The instruction sets of the kernels, and the sets of this machine as the system reports them.
 
-Called by `yaie.kernels.loader` before a library exists: the first use compiles the best set alone.
-A loaded library detects the processor's sets itself.
+Called by `yaie.kernels.library_search` before a library exists: the first use compiles the best set
+alone. A loaded library detects the processor's sets itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The kernel library once it is loaded: its functions, its instruction sets and its threads.
 
-`yaie.kernels.loader` decides which file is opened.
+`yaie.kernels.library_search` decides which file is opened.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 from yaie.kernels import build, instruction_sets
-from yaie.kernels.decoder import Decoder, DecoderCall, Linear
-from yaie.kernels.layout import find_difference
-from yaie.kernels.sampling import Best, Samples
-from yaie.kernels.structures import Layer, Step, Write
+from yaie.kernels.attention_structures import Layer, Step, Write
+from yaie.kernels.decoder_structures import Decoder, DecoderCall, Linear
+from yaie.kernels.layout_check import find_difference
+from yaie.kernels.sampling_calls import Best, Samples
 
 
 class UnusableLibrary(OSError):

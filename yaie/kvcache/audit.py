@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 from yaie.kvcache.node import Node
 
 if TYPE_CHECKING:

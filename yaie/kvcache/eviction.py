@@ -10,9 +10,9 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
+from yaie.kvcache.adaptive_eviction import ReuseOdds
 from yaie.kvcache.node import Node
-from yaie.kvcache.reuse_odds import ReuseOdds
 
 Rank = tuple[float, float]
 RankFunction = Callable[[Node], Rank]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from yaie.base.queries import Cause, Eviction, Explanation, HeldBranch, least_explained
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.queries import Cause, Eviction, Explanation, HeldBranch, least_explained
 
 _MOST_BRANCHES = 4  # of an answer
 

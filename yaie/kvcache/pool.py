@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
-from yaie.kvcache.quantized import SCALE_BYTES, QuantizedRows, StoredRows
+from yaie.kvcache.int8_rows import SCALE_BYTES, QuantizedRows, StoredRows
 
 _HUGE_PAGE = 2 * 1024**2
 # Order of the memory: all heads of a slot, then the next slot; or all slots of a head.

@@ -18,15 +18,15 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from yaie.kvcache.evicted import EvictedBranches
+from yaie.base.queries import EvictionReason
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
+from yaie.kvcache.eviction_log import EvictedBranches
 from yaie.kvcache.ghosts import Ghosts
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.release import SlotRelease
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 from yaie.kvcache.tree_edits import TreeEdits
-from yaie.queries import EvictionReason
 
 _ABANDONED = -(2**40)  # clock time of the last use: before that of any other node
 _GROWTH_SHARE = 32  # evict a pool's 32nd at once when a sequence has no room to grow

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from yaie.errors import InvariantViolated
+from yaie.base.errors import InvariantViolated
 
 Extent = tuple[int, int]  # (first slot, number of slots)
 

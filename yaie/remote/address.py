@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 
 if TYPE_CHECKING:
     import requests

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
-from yaie.outputs import RequestOutput, StreamPiece
-from yaie.prompt_kinds import Message, Prompt
-from yaie.python.threads import in_thread
-from yaie.remote.bodies import Sampling, chat_questions, text_questions
+from yaie.api.in_thread import in_thread
+from yaie.api.outputs import RequestOutput, StreamPiece
+from yaie.api.prompt_kinds import Message, Prompt
+from yaie.api.request_arguments import GrammarLike
 from yaie.remote.client import Client, Grammars, Messages, one_question
-from yaie.remote.sending import Call
-from yaie.request_arguments import GrammarLike
+from yaie.remote.request_bodies import Sampling, chat_questions, text_questions
+from yaie.remote.transport import Call
 
 Result = TypeVar("Result")
 

@@ -9,24 +9,24 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 
-from yaie.errors import ConfigError, InvalidRequest, RequestFailed
-from yaie.outputs import RequestOutput, StreamPiece
-from yaie.prompt_kinds import Message, Prompt, is_conversation, naming_index
-from yaie.python.prompt_forms import OnePrompt, is_list_of_prompts
-from yaie.python.prompt_output import PromptOutput
-from yaie.python.refusals import as_builtin_errors
+from yaie.api.outputs import RequestOutput, StreamPiece
+from yaie.api.prompt_forms import OnePrompt, is_list_of_prompts
+from yaie.api.prompt_kinds import Message, Prompt, is_conversation, naming_index
+from yaie.api.prompt_output import PromptOutput
+from yaie.api.refusals import as_builtin_errors
+from yaie.api.request_arguments import GrammarLike
+from yaie.base.errors import ConfigError, InvalidRequest, RequestFailed
 from yaie.remote.address import DEFAULT_PORT, base_url, key_of
-from yaie.remote.bodies import (
+from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
+from yaie.remote.reply_assembly import GatheredReply, prompt_output_of
+from yaie.remote.request_bodies import (
     Question,
     Sampling,
     chat_questions,
     either_body,
     text_questions,
 )
-from yaie.remote.gathering import GatheredReply, prompt_output_of
-from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
-from yaie.remote.sending import Call, Sender
-from yaie.request_arguments import GrammarLike
+from yaie.remote.transport import Call, Sender
 
 Messages = str | Sequence[Message]
 Pieces = Generator[StreamPiece, None, RequestOutput]

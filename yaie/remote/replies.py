@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from yaie.types import Usage
+from yaie.base.types import Usage
 
 if TYPE_CHECKING:
     import requests

@@ -13,12 +13,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from yaie.errors import RequestError
-from yaie.text.detokenize import make_detokenizer
-from yaie.text.parts import OutputParser, Part, PlainText, TextPart, reasoning_of
-from yaie.text.stops import StopScanner
-from yaie.text.tokenizer import Tokenizer
-from yaie.types import (
+from yaie.base.errors import RequestError
+from yaie.base.types import (
     FinishReason,
     GenerationRequest,
     SamplingParams,
@@ -27,6 +23,10 @@ from yaie.types import (
     TokenLogprobs,
     Usage,
 )
+from yaie.text.detokenize import make_detokenizer
+from yaie.text.output_parts import OutputParser, Part, PlainText, TextPart, reasoning_of
+from yaie.text.stops import StopScanner
+from yaie.text.tokenizer import Tokenizer
 
 
 class TextPiece(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.errors import InvalidRequest, UnsupportedParameter
 
 Render = Callable[[list[dict[str, Any]]], str]  # returns "" if the template fails
 Content = str | list[dict[str, str]]

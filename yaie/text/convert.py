@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from yaie.text.files import TEKKEN
+from yaie.text.tokenizer_files import TEKKEN
 
 # Packages that read each form, by module name and by distribution name. YAIE does not require them.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}

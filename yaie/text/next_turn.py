@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from yaie.text.parts import Part, calls_of, reasoning_of, text_of
+from yaie.text.output_parts import Part, calls_of, reasoning_of, text_of
 
 Message = dict[str, Any]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 from yaie.text.character_sets import ESCAPE, CharacterSet, WrongSet, read_class, read_escape
 
 PARAM = "stop_regex"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 from yaie.text.character_sets import CharacterSet
 from yaie.text.pattern_syntax import PARAM, Choice, Node, Repeat, parse
 from yaie.text.pattern_syntax import Sequence as Parts

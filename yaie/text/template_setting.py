@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 from yaie.text.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from tokenizers import Tokenizer as FastTokenizer
 from tokenizers import decoders, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
+from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.process.spawn import module_command, module_environment
-from yaie.text.files import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
+from yaie.text.tokenizer_files import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}

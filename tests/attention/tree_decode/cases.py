@@ -13,10 +13,10 @@ from yaie.attention.backend import PreparedStep
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.backend import StaticTritonStep, TritonBackend
-from yaie.attention.tree_decode.metadata import Capacity
+from yaie.attention.tree_decode.step_metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
 from yaie.device.queue import make_queue
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, fetch, store
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, fetch, store
 
 GROUPS = (1, 2, 4, 5, 7, 8)
 WIDTHS = (64, 128)

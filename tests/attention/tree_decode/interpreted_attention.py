@@ -19,8 +19,8 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.probe import probe_layers
 from yaie.attention.tree_decode.work_items import WorkItems
+from yaie.base.errors import ConfigError
 from yaie.device.queue import PlainQueue
-from yaie.errors import ConfigError
 
 FIRST, END = map(int, os.environ.get("TREE_SEEDS", "0:12").split(":"))
 

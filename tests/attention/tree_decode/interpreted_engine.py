@@ -7,19 +7,19 @@ from pathlib import Path
 import torch
 
 from tests.engine.asking import ask, run, tokens_of
+from yaie.attention.auto_backend import ByCostBackend
 from yaie.attention.backend import AttentionBackend
-from yaie.attention.by_cost import ByCostBackend
-from yaie.attention.choose_attention import DeviceTraits
+from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.work_items import Splitting
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.pool_memory import PoolMemory
-from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kvcache.pool import PoolLayout
-from yaie.models.loader import load_model
+from yaie.models.load.loader import load_model
 
 SHARED = tokens_of(1, 40)
 PROMPTS = {

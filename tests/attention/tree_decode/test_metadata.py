@@ -8,7 +8,7 @@ import pytest
 from tests.attention.trees import RandomTree
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import as_table
-from yaie.attention.tree_decode.metadata import Capacity, Layout, Section
+from yaie.attention.tree_decode.step_metadata import Capacity, Layout, Section
 from yaie.attention.tree_decode.work_items import (
     Splitting,
     Tiling,

@@ -18,7 +18,7 @@ from yaie.attention.tree_decode.probe import probe_layers
 from yaie.attention.tree_decode.probe_plan import plan_probe
 from yaie.attention.tree_decode.variants import Variant
 from yaie.attention.tree_decode.work_items import Splitting, make_work_items
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 
 CPU = torch.device("cpu")
 SPEC = AttentionSpec(layer=3, num_heads=4, num_kv_heads=2, key_width=8, value_width=8, scale=0.3)

@@ -21,7 +21,7 @@ from tests.ptx.grid import run
 from tests.ptx.memory import Memory, MemoryFault, Region
 from tests.ptx.program import Program, parse
 from tests.triton_process import needs_triton
-from yaie.attention.tree_decode.metadata import Capacity
+from yaie.attention.tree_decode.step_metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.gpu import runs
-from yaie.config import EngineConfig
+from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
 
 

@@ -14,7 +14,7 @@ from benchmarks.gpu.runs import attention_choices
 from benchmarks.gpu.shapes import SHAPES, write_shape
 from benchmarks.gpu.trace import device_use
 from benchmarks.shapes import train_tokenizer
-from yaie.stats import EngineStats
+from yaie.base.stats import EngineStats
 
 
 def test_chosen_methods_are_reported_with_their_estimate() -> None:

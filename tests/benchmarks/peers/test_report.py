@@ -28,7 +28,7 @@ from benchmarks.peers.runner import ModelFacts, Options, Results
 from benchmarks.peers.targets import TARGETS, judge, price_of_sharing
 from benchmarks.peers.workloads import SHAPES, choose_shapes
 from tests.benchmarks.peers.conftest import QUICK
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -28,7 +28,7 @@ from benchmarks.peers.runner import (
 from benchmarks.peers.running import RunningPeer
 from benchmarks.peers.workloads import Shape, build, choose_shapes
 from tests.benchmarks.peers.conftest import ECHO, MakePeer
-from yaie.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest
 
 CPU_SECONDS = 0.05
 

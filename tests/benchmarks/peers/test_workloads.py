@@ -14,7 +14,7 @@ from benchmarks.peers.workloads import (
     count_distinct,
     read_vocabulary,
 )
-from yaie.errors import InvalidRequest, ModelNotFound
+from yaie.base.errors import InvalidRequest, ModelNotFound
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 from yaie.text.tokenizer import load_tokenizer
 

@@ -21,13 +21,13 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.strict import device, to_device
 from tests.engine.device_truncation.rows import Rows, check, rows
 from tests.engine.sampling import state_of, task
+from yaie.base.types import SamplingParams
 from yaie.device.queue import PlainQueue
-from yaie.engine.device_sampling.choose_truncation import checked
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.device_sampling.truncation import Limits
-from yaie.engine.device_sampling.truncation_launch import TritonTruncation
-from yaie.engine.sampler import Sampler
-from yaie.types import SamplingParams
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.sampling.device.device_truncation import Limits
+from yaie.engine.sampling.device.truncation_choice import checked
+from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
 IS_LARGE = os.environ.get("TRUNCATION_SET") == "large"
 CPU = torch.device("cpu")

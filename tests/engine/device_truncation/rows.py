@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.engine.sampling import state_of
-from yaie.engine.device_sampling.truncation import Limits, PlainTruncation, Truncation
-from yaie.engine.inverse_cdf import LEAST_TEMPERATURE
-from yaie.engine.truncation import apply_top_k_top_p_min_p
-from yaie.types import SamplingParams
+from yaie.base.types import SamplingParams
+from yaie.engine.sampling.device.device_truncation import (
+    Limits,
+    PlainTruncation,
+    Truncation,
+)
+from yaie.engine.sampling.inverse_cdf import LEAST_TEMPERATURE
+from yaie.engine.sampling.truncation import apply_top_k_top_p_min_p
 
 
 @dataclass(frozen=True)

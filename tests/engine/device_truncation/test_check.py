@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 
 from tests.engine.device_truncation.rows import Rows, rows
-from yaie.engine.device_sampling.truncation import Limits, PlainTruncation
-from yaie.engine.device_sampling.truncation_check import find_fault
+from yaie.engine.sampling.device.device_truncation import Limits, PlainTruncation
+from yaie.engine.sampling.device.truncation_check import find_fault
 
 NUM_EQUAL = 10
 

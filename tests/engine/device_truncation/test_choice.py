@@ -12,16 +12,16 @@ from hypothesis import given, settings
 
 from tests.engine.device_truncation.rows import Rows, check, rows
 from tests.engine.sampling import state_of, task
+from yaie.base.types import SamplingParams
 from yaie.device.queue import DeviceQueue, PlainQueue
-from yaie.engine.device_sampling import choose_truncation as choosing
-from yaie.engine.device_sampling.choose_truncation import checked, choose_truncation
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.device_sampling.truncation import Limits, PlainTruncation
-from yaie.engine.step import SampleTask
-from yaie.types import SamplingParams
+from yaie.engine.sampling.device import truncation_choice as choosing
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.sampling.device.device_truncation import Limits, PlainTruncation
+from yaie.engine.sampling.device.truncation_choice import checked, choose_truncation
+from yaie.engine.scheduled_step import SampleTask
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
-LAUNCHES = "yaie.engine.device_sampling.truncation_launch"
+LAUNCHES = "yaie.engine.sampling.device.truncation_launch"
 
 
 def queue_and_tasks() -> tuple[DeviceQueue, Callable[[int], list[SampleTask]]]:

@@ -11,8 +11,8 @@ import torch
 from tests.attention.tree_decode.test_compiled import ARCHITECTURES, addresses_of, resources_of
 from tests.engine.device_truncation.test_choice import queue_and_tasks
 from tests.triton_process import needs_triton
-from yaie.engine.device_sampling.sampler import DeviceSampler
-from yaie.engine.device_sampling.truncation import Limits
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.sampling.device.device_truncation import Limits
 
 if TYPE_CHECKING:
     from tests.attention.tree_decode.compiling_driver import Launch
@@ -25,7 +25,7 @@ PARTS = ((True, True), (True, False), (False, True), (False, False))
 
 def launch_of(vocab_size: int, has_top_k: bool, has_top_p: bool, architecture: int) -> Launch:
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.device_sampling.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
     logits, column = torch.zeros(2, vocab_size), torch.zeros(2)
     limits = Limits(
@@ -72,7 +72,7 @@ def test_all_variants_fit_their_architecture(
 def test_a_captured_launch_does_not_depend_on_the_tasks() -> None:
     """Kernels, grids and addresses of one shape are equal for all limits and logits."""
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.device_sampling.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
     queue, tasks = queue_and_tasks()
     sampler = DeviceSampler(50, queue, max_tasks=4, truncation=TritonTruncation())

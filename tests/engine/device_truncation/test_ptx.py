@@ -14,7 +14,7 @@ from tests.attention.tree_decode import test_ptx
 from tests.engine.device_truncation.rows import Rows, check
 from tests.ptx.memory import MemoryFault
 from tests.triton_process import needs_triton
-from yaie.types import SamplingParams
+from yaie.base.types import SamplingParams
 
 pytestmark = [needs_triton, pytest.mark.integration, pytest.mark.timeout(600)]
 LIMITS = SamplingParams(top_k=300, top_p=0.9, min_p=1e-4)
@@ -27,7 +27,7 @@ def _outputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_compiled(vocab_size: int, edit: Callable[[str], str] = str) -> None:
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.device_sampling.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
     logits = np.random.default_rng(1).normal(size=(1, vocab_size), scale=2.0).round(1)
     with launches_to(80, lambda launch: test_ptx.execute(launch, edit)):

@@ -13,11 +13,11 @@ from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.models.zoo_models import executor_of, fuse
-from yaie.config import EngineConfig
-from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.fused.launch import TritonOperations
-from yaie.models.loader import load_model
-from yaie.models.native.agreement import TOLERANCE_OF_EXPERTS, comparison_plan
+from yaie.models.load.loader import load_model
+from yaie.models.native.numerics_check import TOLERANCE_OF_EXPERTS, comparison_plan
 
 KINDS = [kind.split(":") for kind in os.environ.get("FUSED_KINDS", "qwen3:bfloat16").split(",")]
 

@@ -10,7 +10,7 @@ from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.models.fused.interpreted_decoder import small_executor
 from tests.models.zoo_models import fuse
 from yaie.models.fused.launch import TritonOperations
-from yaie.models.native.agreement import far_plan
+from yaie.models.native.numerics_check import far_plan
 
 
 def test_far_positions(tmp_path: Path) -> None:

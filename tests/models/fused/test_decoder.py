@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_of, fuse, load_case
-from yaie.config import EngineConfig
-from yaie.engine import choose_executor as choosing
-from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.base.settings import EngineConfig
+from yaie.engine.execution import executor_choice as choosing
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.fused.operations import Norm
 from yaie.models.fused.plain import PlainOperations
-from yaie.models.native.agreement import comparison_plan
+from yaie.models.native.numerics_check import comparison_plan
 
 # The others that run fused are tested in `test_families`.
 FUSED_ALONE = [

@@ -13,16 +13,16 @@ from tests.conformance.case import Case
 from tests.conformance.zoo import CASES
 from tests.models.fused.test_decoder import logits_before_and_after
 from tests.models.zoo_models import executor_of, load_case
-from yaie.models.architectures import SUPPORTED
-from yaie.models.fused.decoder import build_fused_decoder
-from yaie.models.fused.plain import PlainOperations
-from yaie.models.fused.structure import (
+from yaie.models.architecture.architectures import SUPPORTED
+from yaie.models.fused.fused_decoder import build_fused_decoder
+from yaie.models.fused.fused_structure import (
     FusedParts,
     OtherMlps,
     norm_of,
     recognise_for_a_gpu,
 )
-from yaie.models.native.structure import NotRecognised
+from yaie.models.fused.plain import PlainOperations
+from yaie.models.native.native_structure import NotRecognised
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "gpu.md"
 MODEL_TYPES = {entry.architecture: entry.model_type for entry in SUPPORTED}

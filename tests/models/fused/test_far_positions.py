@@ -10,7 +10,7 @@ import torch
 from tests.models.zoo_models import RECOGNISED_FOR_A_GPU, executor_of, fuse, load_case
 from yaie.models.fused.operations import HeadOperation
 from yaie.models.fused.plain import PlainOperations
-from yaie.models.native.agreement import far_plan
+from yaie.models.native.numerics_check import far_plan
 
 
 @pytest.mark.parametrize("name", ["qwen3", *RECOGNISED_FOR_A_GPU])

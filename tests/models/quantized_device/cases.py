@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from yaie.models.quantization.device.weights import DeviceWeight, pack
-from yaie.models.quantization.weights import Kind, QuantizedWeight
+from yaie.models.quantization.device.device_weights import DeviceWeight, pack
+from yaie.models.quantization.quantized_weights import Kind, QuantizedWeight
 
 RANGES = {"int4": (-8, 8), "int8": (-128, 128)}
 

@@ -13,9 +13,9 @@ from tests.models.float_files import FORMS, Float8, write_twins
 from tests.models.quantized import LLAMA, Kind, write_pair
 from tests.models.quantized_device.test_models import as_on_a_gpu, load  # noqa: F401
 from tests.models.zoo_models import executor_of, fuse
+from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.fused.launch import TritonOperations
-from yaie.models.loader import LoadedModel
-from yaie.models.native.agreement import comparison_plan
+from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.device import packer
 from yaie.models.quantization.device.launch import TritonProducts
 from yaie.models.quantization.device.linear import DeviceLinear

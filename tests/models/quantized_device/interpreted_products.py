@@ -14,8 +14,8 @@ import torch
 from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from tests.models.fused.interpreted_operations import strided
 from tests.models.quantized_device.cases import Layer, packed
+from yaie.models.quantization.device.device_weights import join
 from yaie.models.quantization.device.launch import TritonProducts
-from yaie.models.quantization.device.weights import join
 
 IS_LARGE = os.environ.get("PRODUCTS_SET") == "large"
 BF16, FP16, FP32 = torch.bfloat16, torch.float16, torch.float32

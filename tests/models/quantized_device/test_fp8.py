@@ -19,10 +19,10 @@ from tests.models.quantized_device.test_models import (
     planned,  # noqa: F401
 )
 from tests.models.test_nvfp4_weights import OF_MODELOPT, RARER
-from yaie.errors import ModelUnsupported
-from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.base.errors import ModelUnsupported
+from yaie.models.files.checkpoint import read_checkpoint, read_config
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
 from yaie.models.quantization.device.linear import DeviceLinear
-from yaie.models.quantization.layout import read_stored_layout
 
 CASE = Case("wide", "LlamaForCausalLM", "", {"hidden_size": 256, "intermediate_size": 384})
 FORM = {form.name: form for form in FORMS}

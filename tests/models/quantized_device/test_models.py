@@ -18,17 +18,18 @@ from tests.conformance.zoo import CASES
 from tests.models.quantized import Kind, write_pair
 from tests.models.test_quantized import logits_of_dequantized
 from tests.models.zoo_models import executor_of, fuse
-from yaie.config import EngineConfig
-from yaie.models import loader, weight_sizes
+from yaie.base.settings import EngineConfig
+from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.fused.plain import PlainOperations
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.memory_plan import MemoryPlan
-from yaie.models.native.agreement import comparison_plan
+from yaie.models.load import loader, weight_sizes
+from yaie.models.load.loader import load_model
+from yaie.models.load.memory_plan import MemoryPlan
+from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.device.linear import DeviceLinear
 from yaie.models.quantization.device.packer import DevicePacker
 from yaie.models.quantization.device.plain import PlainProducts
 from yaie.models.quantization.quantize import quantize_weight
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 CASE = {case.name: case for case in CASES}
 CHECKPOINTS = [

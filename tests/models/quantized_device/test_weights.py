@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from tests.models.quantized_device.cases import Layer, packed, random_weight
-from yaie.models.quantization.device.packing import LEAST_BLOCK, Packing
-from yaie.models.quantization.device.tiles import choose_tile
-from yaie.models.quantization.device.weights import join, pack
-from yaie.models.quantization.weights import QuantizedWeight
+from yaie.models.quantization.device.device_weights import join, pack
+from yaie.models.quantization.device.packed_layout import LEAST_BLOCK, Packing
+from yaie.models.quantization.device.product_tiles import choose_tile
+from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 
 def random_layer(seed: int) -> Layer:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import torch
 
 from yaie.attention.flashinfer.cascade import Cascade, RowPaths, make_cascade, make_unshared
+from yaie.attention.flashinfer.graph_buffers import FlashInferStaticStep, StaticShape
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.flashinfer.merge import merge, with_sinks
 from yaie.attention.flashinfer.staging import Staging
-from yaie.attention.flashinfer.static_step import FlashInferStaticStep, StaticShape
 from yaie.attention.flashinfer.wrappers import LAYOUT, Kind, Role, Wrapper, workspace_bytes
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.device.queue import DeviceQueue, make_queue
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, store
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, store
 
 
 class FlashInferBackend:

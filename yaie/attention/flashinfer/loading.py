@@ -12,8 +12,8 @@ import torch
 from yaie.attention.flashinfer.cascade import Groups
 from yaie.attention.flashinfer.installed import MEANWHILE
 from yaie.attention.flashinfer.wrappers import Kind, Role, Wrapper
-from yaie.errors import ConfigError
-from yaie.kvcache.quantized import FLOAT8_DTYPES
+from yaie.base.errors import ConfigError
+from yaie.kvcache.int8_rows import FLOAT8_DTYPES
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.device_metadata import DeviceMetadata, Places
 from yaie.attention.tree_decode.launch import launch_items, launch_merge, launch_write
-from yaie.attention.tree_decode.metadata import Capacity
 from yaie.attention.tree_decode.probe import probe_layers
+from yaie.attention.tree_decode.step_metadata import Capacity
 from yaie.attention.tree_decode.variants import Variant
 from yaie.attention.tree_decode.work_items import (
     Splitting,
@@ -24,10 +24,10 @@ from yaie.attention.tree_decode.work_items import (
     WorkItems,
     make_work_items,
 )
+from yaie.base.errors import ConfigError
 from yaie.device.queue import DeviceQueue
-from yaie.errors import ConfigError
+from yaie.kvcache.int8_rows import StoredRows
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import StoredRows
 
 LEAST_CAPABILITY = (8, 0)  # asynchronous copies, and bf16 on tensor cores
 _PROGRAMS_PER_PROCESSOR = 4

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.attention.tree_decode.metadata import Capacity, Layout, Section
+from yaie.attention.tree_decode.step_metadata import Capacity, Layout, Section
 from yaie.attention.tree_decode.work_items import WorkItems
 from yaie.device.queue import DeviceQueue, Mark
 

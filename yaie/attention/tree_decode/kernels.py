@@ -12,7 +12,7 @@ import triton.language as tl
 LOG2_E = tl.constexpr(1.4426950408889634)
 ITEM_WIDTH = tl.constexpr(8)
 LARGEST_BYTE = tl.constexpr(127.0)
-LEAST_MAGNITUDE = tl.constexpr(1e-30)  # as in yaie.kvcache.quantized
+LEAST_MAGNITUDE = tl.constexpr(1e-30)  # as in yaie.kvcache.int8_rows
 ROUNDER = tl.constexpr(12582912.0)  # 1.5 * 2**23: adding it leaves no bits for a fraction
 
 

@@ -8,7 +8,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.device_metadata import Places, TablePlaces
 from yaie.attention.tree_decode.kernels import attend_items, merge_partials, write_rows
 from yaie.attention.tree_decode.variants import Variant, block_of
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, elements_of
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, elements_of
 
 
 def launch_items(

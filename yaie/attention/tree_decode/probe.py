@@ -17,7 +17,7 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.probe_plan import plan_probe
 from yaie.attention.tree_decode.variants import Variant
-from yaie.errors import ConfigError
+from yaie.base.errors import ConfigError
 from yaie.kvcache.pool import KVPool, LayerShape
 
 # Of a head's output, relative to its length. Weights in bfloat16 err by 0.005, and one key more or

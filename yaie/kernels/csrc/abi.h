@@ -1,4 +1,4 @@
-// The C interface of the kernel library, mirrored field by field in yaie/kernels/structures.py,
+// The C interface of the kernel library, mirrored field by field in yaie/kernels/attention_structures.py,
 // decoder.py and sampling.py. The loader compares both sides: a field is added here, in layout.h
 // and in the mirror.
 // Plain C types only, so that the library needs neither torch's nor Python's headers.

@@ -3,7 +3,7 @@
 //
 // Keys of trained models have large elements in few places, which would set the step of a head's
 // bytes in an int8 pool. The transform spreads them over the head. It is orthogonal, so products of
-// transformed queries and keys are the products. Mirrored by `spread` in yaie/kvcache/quantized.py.
+// transformed queries and keys are the products. Mirrored by `spread` in yaie/kvcache/int8_rows.py.
 
 // Heads of other widths are stored as they are.
 YAIE_INLINE bool can_spread(int width) { return width > 1 && (width & (width - 1)) == 0; }

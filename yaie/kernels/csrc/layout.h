@@ -2,7 +2,7 @@
 //
 // One line a structure, `struct <name> <bytes> <field>:<offset>:<type>...`, and one an enumeration,
 // `enum <name> <value>:<number>...`. A type is its kind and its bytes: `i` a signed integer, `u` an
-// unsigned one, `f` a float, `p` a pointer, `s` a structure. Read by yaie/kernels/layout.py.
+// unsigned one, `f` a float, `p` a pointer, `s` a structure. Read by yaie/kernels/layout_check.py.
 //
 // A structure whose list of fields is incomplete does not compile.
 #pragma once

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from yaie.attention.spec import AttentionSpec
-from yaie.models.attention_hook import LayerArguments, passing
+from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.fused.operations import Rotary
 from yaie.models.fused.plain import rotated
-from yaie.models.native.structure import NotRecognised
+from yaie.models.native.native_structure import NotRecognised
 
 _TOLERANCE = 0.03  # of keys and tables in bfloat16
 _PROBED = 3  # rows

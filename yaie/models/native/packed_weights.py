@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from yaie.kernels.decoder import Decoder, DecoderLayer
-from yaie.kernels.structures import Layer
-from yaie.models.loader import LoadedModel
-from yaie.models.packed_cache import PackedCache
+from yaie.kernels.attention_structures import Layer
+from yaie.kernels.decoder_structures import Decoder, DecoderLayer
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.native.packed_cache import PackedCache
 
 log = logging.getLogger(__name__)
 

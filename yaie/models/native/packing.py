@@ -10,12 +10,12 @@ import logging
 import torch
 from torch import nn
 
-from yaie.kernels.decoder import WEIGHTS, Linear
+from yaie.kernels.decoder_structures import WEIGHTS, Linear
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
-from yaie.models.native.structure import LinearParts
-from yaie.models.quantization.kept import INT4_GROUP_MULTIPLE
-from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
+from yaie.models.native.native_structure import LinearParts
+from yaie.models.quantization.layer_policy import INT4_GROUP_MULTIPLE
+from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaie.errors import ConfigError, YaieError
+from yaie.base.errors import ConfigError, YaieError
 
 if TYPE_CHECKING:
-    from yaie.text.chat import ChatTemplate
+    from yaie.text.chat_template import ChatTemplate
     from yaie.text.tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def calibration_digest(file: str | None) -> str:
 
 def _read_default(folder: Path) -> CalibrationText | None:
     """Read the package's text. Chats pass the model's template; without one they are plain."""
-    from yaie.text.chat import ChatTemplate
+    from yaie.text.chat_template import ChatTemplate
     from yaie.text.tokenizer import load_tokenizer
 
     try:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
 
-from yaie.errors import ModelUnsupported
-from yaie.models.checkpoint import StoredTensor
-from yaie.models.quantization.shapes import damaged
+from yaie.base.errors import ModelUnsupported
+from yaie.models.files.checkpoint import StoredTensor
+from yaie.models.quantization.tensor_shapes import damaged
 
 FloatLayout = Literal["float8", "mxfp4", "nvfp4"]
 FLOAT8_KINDS = ("F8_E4M3", "F8_E5M2")

@@ -17,7 +17,7 @@ import torch
 
 from yaie.models.quantization.grid import Grid, best_grid
 from yaie.models.quantization.quantize import grouping, quantize_weight
-from yaie.models.quantization.weights import QuantizedWeight
+from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
 _DAMPINGS = (

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from yaie.models.quantization.device.packing import PACKING_BYTES, Packing
+from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
+from yaie.models.quantization.device.packed_layout import PACKING_BYTES, Packing
 from yaie.models.quantization.grid import best_grid
-from yaie.models.quantization.layout import DEQUANTIZING_BYTES, scale_nbytes
-from yaie.models.quantization.weights import (
+from yaie.models.quantization.quantized_weights import (
     READ_BY_THEIR_OWNER,
     QuantizedLinear,
     QuantizedWeight,

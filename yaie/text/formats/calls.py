@@ -9,7 +9,7 @@ from typing import Any
 from yaie.text.formats.json_values import Malformed, characters, read_text, read_value
 from yaie.text.formats.reader import Reader, Steps
 from yaie.text.formats.tool import Tool
-from yaie.text.parts import Part, ToolCallPart
+from yaie.text.output_parts import Part, ToolCallPart
 
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _CALL_KEYS = frozenset(("name", "tool_name", "type", "id", "function", *_ARGUMENT_KEYS))

@@ -12,7 +12,7 @@ from yaie.text.formats.parser import StepParser
 from yaie.text.formats.reader import Reader, Steps
 from yaie.text.formats.syntax import CallSyntax
 from yaie.text.formats.tool import Tool
-from yaie.text.parts import ReasoningPart, TextPart
+from yaie.text.output_parts import ReasoningPart, TextPart
 
 _START, _CHANNEL, _MESSAGE = "<|start|>", "<|channel|>", "<|message|>"
 _CONSTRAIN, _END, _CALL, _RETURN = "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"

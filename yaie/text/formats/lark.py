@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaie.errors import InvalidRequest, UnsupportedParameter
-from yaie.types import Grammar
+from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.types import Grammar
 
 # Written as chat templates write the calls of earlier turns.
 _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}

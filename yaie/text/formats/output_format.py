@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from yaie.errors import UnsupportedParameter
+from yaie.base.errors import UnsupportedParameter
+from yaie.base.types import Grammar, ReasoningLimit
 from yaie.text.formats.harmony import HARMONY, HarmonyParser
 from yaie.text.formats.json_calls import (
     APRIEL,
@@ -25,9 +26,8 @@ from yaie.text.formats.parser import MarkupParser
 from yaie.text.formats.syntax import CallSyntax, Thinking
 from yaie.text.formats.tagged_calls import GLM, MINIMAX, QWEN3_CODER, SEED
 from yaie.text.formats.tool import Tool
-from yaie.text.parts import OutputParser, PlainText
+from yaie.text.output_parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import Grammar, ReasoningLimit
 
 # Signs in a chat template, all of which it shows, and the syntax. The first row that fits counts:
 # a template may show the sign of a later one too.

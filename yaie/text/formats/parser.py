@@ -10,7 +10,7 @@ from yaie.text.formats.json_values import Malformed
 from yaie.text.formats.reader import SPACE, Reader, Steps
 from yaie.text.formats.syntax import CallSyntax, Thinking
 from yaie.text.formats.tool import Tool
-from yaie.text.parts import Part, ReasoningPart, TextPart, merged
+from yaie.text.output_parts import Part, ReasoningPart, TextPart, merged
 
 
 class StepParser(ABC):

@@ -7,9 +7,9 @@ from functools import cache
 import torch
 import triton
 
+from yaie.models.quantization.device.device_weights import DeviceWeight
 from yaie.models.quantization.device.kernels import add_parts, multiply_rows
-from yaie.models.quantization.device.tiles import Tile, choose_tile
-from yaie.models.quantization.device.weights import DeviceWeight
+from yaie.models.quantization.device.product_tiles import Tile, choose_tile
 
 _ADDED_BLOCK = 1024
 _PROCESSORS_WITHOUT_A_DEVICE = 132  # of an H100 or H200

@@ -9,10 +9,14 @@ from typing import Self
 import torch
 from torch import nn
 
-from yaie.models.quantization.device.choose import choose_products
+from yaie.models.quantization.device.device_weights import DeviceWeight, join, pack
 from yaie.models.quantization.device.products import Products
-from yaie.models.quantization.device.weights import DeviceWeight, join, pack
-from yaie.models.quantization.weights import Kind, QuantizedLinear, QuantizedWeight
+from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.quantized_weights import (
+    Kind,
+    QuantizedLinear,
+    QuantizedWeight,
+)
 
 
 class DeviceLinear(QuantizedLinear):

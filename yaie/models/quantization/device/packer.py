@@ -11,13 +11,13 @@ import logging
 import torch
 from torch import nn
 
-from yaie.errors import first_line
-from yaie.models.quantization.device.choose import choose_products
+from yaie.base.errors import first_line
+from yaie.models.quantization.device.device_weights import DeviceWeight
 from yaie.models.quantization.device.linear import DeviceLinear
 from yaie.models.quantization.device.plain import PlainProducts
 from yaie.models.quantization.device.products import Products
-from yaie.models.quantization.device.weights import DeviceWeight
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 log = logging.getLogger(__name__)
 

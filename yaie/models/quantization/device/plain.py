@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import linear
 
-from yaie.models.quantization.device.weights import DeviceWeight
+from yaie.models.quantization.device.device_weights import DeviceWeight
 
 CHUNK = 16 * 1024**2  # weights that are dequantized at once
 CHUNK_BYTES = 12 * CHUNK  # their peak: float32 values and products, and the rounded result

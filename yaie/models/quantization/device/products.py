@@ -6,7 +6,7 @@ from typing import Protocol
 
 import torch
 
-from yaie.models.quantization.device.weights import DeviceWeight
+from yaie.models.quantization.device.device_weights import DeviceWeight
 
 
 class Products(Protocol):

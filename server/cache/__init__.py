@@ -1,1 +1,0 @@
-"""Explanations of the prefix cache: prompts of bodies, their parts, and answers about them."""

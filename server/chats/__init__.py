@@ -1,1 +1,0 @@
-"""Parts of chat completions that other endpoints have not: older fields, and the echo."""

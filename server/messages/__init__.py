@@ -1,1 +1,0 @@
-"""Conversations of `/v1/messages`: content blocks, and their translation into chats."""

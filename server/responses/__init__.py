@@ -1,1 +1,0 @@
-"""Response bodies of the completion endpoints: whole documents and stream events."""

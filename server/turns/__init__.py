@@ -1,1 +1,0 @@
-"""Turns of `/v1/responses`: bodies, the items before them, and their translation into chats."""

@@ -1,0 +1,41 @@
+"""A transformers module that is loaded already, written as a model folder for the loader.
+
+The loader checks a model by its config and its weight files, and packs weights in forms of its own,
+so a module takes the way of every other model. Costs a copy on disk while it loads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from yaie.base.errors import ConfigError
+from yaie.text.tokenizer import Tokenizer
+
+
+def is_module(model: object) -> bool:
+    """Return True for a model of transformers."""
+    return callable(getattr(model, "save_pretrained", None)) and hasattr(model, "config")
+
+
+@contextlib.contextmanager
+def written(module: Any, tokenizer: object) -> Iterator[tuple[str, object]]:
+    """Write a module for the duration of a load; return its folder and the tokenizer's.
+
+    `tokenizer` is a folder, a loaded one of YAIE or one of transformers. Raises `ConfigError`
+    without one.
+    """
+    if tokenizer is None:
+        raise ConfigError(
+            "a module brings no tokenizer; give tokenizer=, a folder or a loaded one",
+            param="tokenizer",
+        )
+    with tempfile.TemporaryDirectory(prefix="yaie-module-") as folder:
+        module.save_pretrained(folder)
+        if not isinstance(tokenizer, Tokenizer) and hasattr(tokenizer, "save_pretrained"):
+            tokenizer.save_pretrained(folder)
+            tokenizer = Path(folder)
+        yield folder, tokenizer

@@ -1,0 +1,326 @@
+"""`LocalEngine`: a model in this process, and its answers to requests.
+
+The floor below the methods of `LLM`: loading, running, closing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from yaie.api.engine_facts import Described
+from yaie.api.from_module import is_module, written
+from yaie.api.outputs import RequestOutput, StreamPiece, make_output, take_piece
+from yaie.api.prefix_cache import PrefixCache
+from yaie.api.progress import progress_bar
+from yaie.api.prompt_kinds import naming_index
+from yaie.api.prompts import ReadPrompt
+from yaie.api.request_maker import NO_OPTIONS, CallOptions, RequestMaker
+from yaie.api.warmup_config import WarmupConfig
+from yaie.base.errors import (
+    ConfigError,
+    EngineUnavailable,
+    RequestFailed,
+    nearest_name_hint,
+)
+from yaie.base.renamed_settings import advice_on
+from yaie.base.setting_field import LARGEST_COUNT
+from yaie.base.settings import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import (
+    EngineInfo,
+    GenerationRequest,
+    Grammar,
+    SamplingParams,
+    TokenDelta,
+)
+from yaie.client.core_loading import load_engine_core
+from yaie.client.in_process_client import InProcessClient
+from yaie.client.local_client import LocalClient
+from yaie.client.submission import Submission
+from yaie.models.load.folder import open_folder
+from yaie.text.answer import Answer
+from yaie.text.template_setting import set_chat_template
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+logger = logging.getLogger("yaie.api.llm")
+
+DEFAULT_QUEUE = ENGINE_SETTINGS["max_waiting"].default
+UNBOUNDED_QUEUE = LARGEST_COUNT  # the caller holds its list of prompts in any case
+
+
+class LocalEngine(Described):
+    """One loaded model, its settings and its requests."""
+
+    def __init__(
+        self,
+        model: str | PathLike[str] | Any = BUILTIN_MODEL,
+        *,
+        tokenizer: str | PathLike[str] | Tokenizer | Any = None,
+        config: EngineConfig | None = None,
+        inference_name: str | None = None,
+        **settings: Any,
+    ) -> None:
+        self._given_tokenizer = tokenizer
+        has_limit = getattr(config, "max_waiting", None) not in (None, DEFAULT_QUEUE)
+        if not has_limit:
+            settings = {"max_waiting": UNBOUNDED_QUEUE, **settings}
+        if inference_name is not None:
+            settings["served_model_name"] = inference_name
+        if not is_module(model):
+            self._load(engine_config(model, config, settings), tokenizer)
+            return
+        module: Any = model
+        name = str(module.config.name_or_path or type(module).__name__)
+        settings = {"served_model_name": name, "weights_cache": "off", **settings}
+        with written(module, tokenizer) as (folder, given):
+            self._load(engine_config(folder, config, settings), given)
+
+    def _load(self, config: EngineConfig, tokenizer: Any) -> None:
+        if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
+            folder = open_folder(config.source)  # a refused model may lack a tokenizer
+            tokenizer = load_tokenizer(Path(tokenizer or folder.path))
+        set_chat_template(tokenizer, config.chat_template)
+        self._config = config
+        self._warm_ups: list[WarmupConfig] = []
+        core = load_engine_core(config)
+        core.use_tokenizer(tokenizer)
+        self._info = core.info
+        self._client = LocalClient(core)
+        self._maker = RequestMaker(tokenizer, core.info, config, prefix="llm")
+        self._is_open = True
+
+    @property
+    def info(self) -> EngineInfo:
+        """Properties of the loaded model: architecture, dtype, device, context, pool, ..."""
+        return self._info
+
+    @property
+    def config(self) -> EngineConfig:
+        """The settings of this engine, as given."""
+        return self._config
+
+    @property
+    def model(self) -> Any:
+        """The transformers module; None if packed weights of an earlier start run in its place.
+
+        Weights that the kernels run in a form of their own are no longer in it. Raises
+        `EngineUnavailable` once closed.
+        """
+        core: Any = self._client.core
+        return core.executor.loaded.model
+
+    @property
+    def stats(self) -> EngineStats:
+        """Counters since the start and gauges of now."""
+        return self._client.stats
+
+    @property
+    def cache(self) -> PrefixCache:
+        """The prefix cache: `stats()`, `explain(prompt)` and `clear()`."""
+        self._require_open()
+        return PrefixCache(self._client.ask, self._maker)
+
+    def as_client(self) -> InProcessClient:
+        """Return an asynchronous client of this engine, for `AsyncLLM` or a server.
+
+        The engine stays this `LLM`'s to close.
+        """
+        self._require_open()
+        return InProcessClient(self._client, self._info)
+
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        """Wait until the packed weights of a model's first start are on disk, or failed.
+
+        A program that ends sooner packs them again at its next start. Returns True at once if
+        there is nothing to write, False if writing goes on after `timeout_s`.
+        """
+        return self._client.wait_until_saved(timeout_s)
+
+    def close(self) -> None:
+        """Free the model and its memory; later calls raise `EngineUnavailable`.
+
+        Waits for a step in progress. In a signal handler during a step of the same thread it
+        returns at once, and the model is freed at the end of that step.
+        """
+        self._is_open = False
+        self._client.close()
+
+    def __repr__(self) -> str:
+        info = self._info
+        closed = "" if self._is_open else ", closed"
+        return (
+            f"{type(self).__name__}({info.model!r}, dtype={info.dtype!r}, device={info.device!r}, "
+            f"num_slots={info.num_slots}{closed})"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+
+    def _request(
+        self,
+        read: ReadPrompt,
+        sampling: SamplingParams,
+        grammar: Grammar | None = None,
+        options: CallOptions = NO_OPTIONS,
+    ) -> GenerationRequest:
+        """Return a request that the engine will take. Raises `InvalidRequest`."""
+        request = self._maker.request(read, sampling, grammar, options)
+        if request.grammar is not None:
+            self._client.check_grammar(request.grammar)
+        return request
+
+    def _run(
+        self,
+        read: list[ReadPrompt],
+        samplings: list[SamplingParams],
+        grammars: list[Grammar | None],
+        options: CallOptions,
+        progress: bool,
+    ) -> list[RequestOutput]:
+        answers = self._open_answers(read, samplings, grammars, options)
+        num_done = 0
+        with (
+            contextlib.closing(self._grow(answers)) as deltas,
+            progress_bar(len(read), progress) as show_done,
+        ):
+            for delta in deltas:
+                if answers[delta.request_id].is_over:
+                    num_done += 1
+                    show_done(num_done)
+        return self._made_outputs(answers, read)
+
+    def _open_answers(
+        self,
+        read: list[ReadPrompt],
+        samplings: list[SamplingParams],
+        grammars: list[Grammar | None],
+        options: CallOptions,
+    ) -> dict[str, Answer]:
+        """Return empty answers by request id. Raises `InvalidRequest` with the prompt's index."""
+        answers: dict[str, Answer] = {}
+        for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
+            with naming_index(index, len(read)):
+                request = self._request(*each, options)
+                answers[request.request_id] = self._maker.answer(request, each[0])
+        return answers
+
+    def _made_outputs(
+        self, answers: Mapping[str, Answer], read: list[ReadPrompt]
+    ) -> list[RequestOutput]:
+        outputs = [
+            make_output(answer, prompt.text)
+            for answer, prompt in zip(answers.values(), read, strict=True)
+        ]
+        for index, output in enumerate(outputs):
+            if output.error is not None:
+                logger.warning("prompt %d failed in the engine: %s", index, output.error)
+        return outputs
+
+    def _stream(self, answer: Answer) -> Generator[StreamPiece, None, None]:
+        with contextlib.closing(self._grow({answer.request.request_id: answer})) as deltas:
+            for delta in deltas:
+                if delta.error is not None:
+                    raise RequestFailed(delta.error.message, code=delta.error.code)
+                piece = take_piece(answer, delta.index)
+                if piece.token_ids or piece.text or piece.finish_reason or piece.reasoning:
+                    yield piece
+
+    def _grow(
+        self,
+        answers: Mapping[str, Answer],
+        limit: int | None = None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> Generator[TokenDelta, None, None]:
+        """Run the requests of `answers`; yield each delta once its answer has grown by it.
+
+        At most `limit` requests run or wait in the engine at a time. Ends within one step of
+        `is_stopped()`. Closing the generator ends within one step what still runs.
+        """
+        arrived: deque[TokenDelta] = deque()
+        left = deque(answers.values())
+        running: dict[str, Submission] = {}
+        try:
+            while left or running:
+                self._send_more(left, running, limit or len(answers), arrived.append)
+                self._client.wait_until(lambda: arrived or is_stopped())
+                if is_stopped():
+                    return
+                while arrived:
+                    delta = arrived.popleft()
+                    answer = answers[delta.request_id]
+                    if answer.push(delta):
+                        running[delta.request_id].abort(delta.index)
+                    if answer.is_over:
+                        del running[delta.request_id]
+                    yield delta
+        finally:
+            self._client.close_submissions(list(running.values()))
+
+    def _send_more(
+        self,
+        left: deque[Answer],
+        running: dict[str, Submission],
+        limit: int,
+        sink: Callable[[TokenDelta], None],
+    ) -> None:
+        """Send requests from `left` until `limit` are running, all before the next step."""
+        sent = []
+        while left and len(running) < limit:
+            request = left.popleft().request
+            running[request.request_id] = self._client.prepare(request, sink)
+            sent.append(running[request.request_id])
+        if sent:
+            self._client.send(sent)
+
+
+def engine_config(
+    model: str | PathLike[str], config: EngineConfig | None, settings: dict[str, Any]
+) -> EngineConfig:
+    """Return the settings of an engine: `settings`, then those of `config`, then the defaults.
+
+    The model of `config` replaces the default one.
+
+    Raises `ConfigError` for an unknown name, a wrong type or a value out of range.
+    """
+    for name in settings:
+        if name not in ENGINE_SETTINGS:
+            hint = f"; {advice}" if (advice := advice_on(name)) else ""
+            hint = hint or nearest_name_hint(name, ENGINE_SETTINGS)
+            raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
+    if config is not None and not isinstance(config, EngineConfig):
+        raise ConfigError(
+            f"config must be an EngineConfig, not {type(config).__name__}", param="config"
+        )
+    given = {} if config is None else {name: getattr(config, name) for name in ENGINE_SETTINGS}
+    if config is None or name_of(model) != BUILTIN_MODEL:
+        given["model"] = name_of(model)
+    return EngineConfig(**{**given, **settings})
+
+
+def name_of(model: object) -> str:
+    """Return the name or the folder of a model as text. Raises `ConfigError`."""
+    if not isinstance(model, str | PathLike):
+        raise ConfigError(
+            f"model must be a name or a folder, not {type(model).__name__}", param="model"
+        )
+    return str(os.fspath(model))

@@ -1,0 +1,1 @@
+"""Values on the lowest floor: types, errors, settings, statistics and queries. Without torch."""

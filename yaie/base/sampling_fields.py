@@ -1,0 +1,144 @@
+"""Kinds of sampling fields: each checks a value and converts it to a plain Python one.
+
+`SamplingParams` annotates each field with its kind. Its checks, and the lists of fields that the
+server, the command line and the model loader know, are derived from these annotations.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+from yaie.base.errors import InvalidRequest, as_shown
+
+LARGEST_INT = 2**63 - 1  # the largest integer that travels to the engine
+LEAST_INT = -LARGEST_INT - 1
+
+
+class Kind(Protocol):
+    """Check and conversion of one field's value."""
+
+    def convert(self, name: str, value: Any) -> object:
+        """Return the plain value of field `name`; raise `InvalidRequest` if it is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number in a closed range, also of an array library."""
+
+    least: int = LEAST_INT
+    most: int = LARGEST_INT
+    wanted: str = "a whole number"
+    is_recommended: bool = False  # a model's generation_config.json may set the default
+
+    def convert(self, name: str, value: Any) -> int:
+        """Return an int."""
+        if not _is_number(value, numbers.Integral):
+            reject(name, value, self.wanted)
+        if value < self.least:
+            reject(name, value, f"at least {self.least}")
+        if value > self.most:
+            reject(name, value, f"at most {self.most}")
+        return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A number in a closed range, also of an array library; never NaN."""
+
+    least: float
+    most: float
+    excludes_least: bool = False
+    is_recommended: bool = False  # a model's generation_config.json may set the default
+
+    def convert(self, name: str, value: Any) -> float:
+        """Return a float, or an int for a whole number."""
+        if not _is_number(value, numbers.Real):
+            reject(name, value, "a number")
+        if not self.least <= value <= self.most or (self.excludes_least and value == self.least):
+            low = "greater than" if self.excludes_least else "between"
+            high = "and at most" if self.excludes_least else "and"
+            reject(name, value, f"{low} {self.least:g} {high} {self.most:g}")
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """True or False."""
+
+    def convert(self, name: str, value: Any) -> bool:
+        """Return the value."""
+        if not isinstance(value, bool):
+            reject(name, value, "True or False")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Non-empty strings: a list, or a single one as in vLLM."""
+
+    def convert(self, name: str, value: Any) -> tuple[str, ...]:
+        """Return a tuple."""
+        if isinstance(value, str):
+            value = (value,)
+        if not isinstance(value, list | tuple):
+            reject(name, value, "a list of str")
+        for text in value:
+            if not isinstance(text, str):
+                reject(name, text, "a list of str only")
+            if not text:
+                reject(name, text, "non-empty strings")
+        return tuple(value)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIds:
+    """A list of token ids, of at least `least` entries."""
+
+    least: int = 0
+
+    def convert(self, name: str, value: Any) -> tuple[int, ...]:
+        """Return a tuple."""
+        if not isinstance(value, list | tuple):
+            reject(name, value, "a list of int")
+        if len(value) < self.least:
+            reject(name, value, f"a list of at least {self.least} token id, or None")
+        kind = Whole(wanted="a list of int only")
+        return tuple(kind.convert(name, token_id) for token_id in value)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRuns:
+    """Lists of token ids, none of them empty."""
+
+    def convert(self, name: str, value: Any) -> tuple[tuple[int, ...], ...]:
+        """Return a tuple of tuples."""
+        if not isinstance(value, list | tuple):
+            reject(name, value, "a list of lists of int")
+        return tuple(TokenIds(least=1).convert(name, run) for run in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Biases:
+    """Numbers by token id."""
+
+    most: float
+
+    def convert(self, name: str, value: Any) -> dict[int, float]:
+        """Return a dictionary with plain keys and values."""
+        if not isinstance(value, dict):
+            reject(name, value, "a mapping from token ids to numbers")
+        key = Whole(wanted="keyed by token ids, which are whole numbers")
+        bias = Real(-self.most, self.most)
+        return {key.convert(name, each): bias.convert(name, value[each]) for each in value}
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    """Return True for `kind` of Python's numeric tower, which array libraries have joined."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def reject(name: str, value: object, wanted: str) -> NoReturn:
+    """Raise `InvalidRequest`: field `name` must be `wanted`."""
+    raise InvalidRequest(f"{name} must be {wanted}, got {as_shown(value)}", param=name)

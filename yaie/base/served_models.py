@@ -1,0 +1,86 @@
+"""The models of one server, as the setting `models` lists them.
+
+`code=/models/coder, small=builtin;num_slots=4096`: commas separate models, semicolons separate a
+model's own settings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from yaie.base.errors import ConfigError, nearest_name_hint
+from yaie.base.settings import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig, Settings
+
+SEPARATOR = ","
+_OF_SETTINGS = ";"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """One entry: the name in requests, the model, and its own settings as text."""
+
+    name: str
+    model: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def parse_models(text: str) -> tuple[ListedModel, ...]:
+    """Parse the setting `models`. Raises `ConfigError` with the wrong entry."""
+    found: dict[str, ListedModel] = {}
+    for entry in filter(str.strip, text.split(SEPARATOR)):
+        first, *settings = (part.strip() for part in entry.split(_OF_SETTINGS))
+        name, separator, model = (part.strip() for part in first.partition("="))
+        if not separator or not name or not model:
+            raise _wrong(entry, "is not of the form name=model, such as small=builtin")
+        if name in found:
+            raise _wrong(entry, f"repeats the name {name!r}; give each model a name of its own")
+        own = {}
+        for each in filter(None, settings):
+            key, separator, value = (part.strip() for part in each.partition("="))
+            if not separator or not key:
+                raise _wrong(entry, f"has {each!r}, which is not of the form setting=value")
+            own[key.replace("-", "_")] = value
+        found[name] = ListedModel(name, model, own)
+    return tuple(found.values())
+
+
+def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
+    """Return the settings of each model's engine; the first model is the default.
+
+    `model` is the first one, unless it is left at its default beside `models`. Raises
+    `ConfigError` for a wrong entry, or for a name that two models have.
+    """
+    listed = parse_models(settings.models)
+    shared = {name: getattr(settings, name) for name in ENGINE_SETTINGS}
+    is_default = settings.model == BUILTIN_MODEL and settings.served_model_name is None
+    configs = [] if listed and is_default else [EngineConfig(**shared)]
+    for each in listed:
+        own = {"served_model_name": each.name, "model": each.model, "revision": None}
+        configs.append(EngineConfig(**shared | own | _own_settings(each)))
+    names = [name for config in configs for name in config.model_names]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(
+                f"two models have the name {name!r}; give each a name of its own", param="models"
+            )
+    return tuple(configs)
+
+
+def _own_settings(listed: ListedModel) -> dict[str, object]:
+    """Parse the settings of one listed model. Raises `ConfigError`."""
+    values = {}
+    for name, text in listed.settings.items():
+        each = ENGINE_SETTINGS.get(name)
+        if each is None or name in ("model", "served_model_name"):
+            raise ConfigError(
+                f"models: {name} of {listed.name!r} is not a setting of an engine"
+                f"{nearest_name_hint(name, ENGINE_SETTINGS)}",
+                param="models",
+            )
+        values[name] = each.parse(text)
+        each.check(values[name], f"models: {name} of {listed.name!r}")
+    return values
+
+
+def _wrong(entry: str, problem: str) -> ConfigError:
+    return ConfigError(f"models: {entry.strip()[:200]!r} {problem}", param="models")

@@ -1,0 +1,147 @@
+"""One setting as data: its meaning, type, choices, range and default.
+
+Settings are fields of dataclasses (`yaie.base.settings`), annotated with `About`. The checks of
+their values, the flags of the command line and their help text are derived from the fields.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from yaie.base.errors import ConfigError, as_shown
+
+ENV_PREFIX = "YAIE_"
+LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
+LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
+
+_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_BOOLS = {
+    **dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True),
+    **dict.fromkeys(("0", "false", "f", "no", "n", "off"), False),
+}
+_UNITS = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Annotation of a setting's type: `threads: Annotated[int, About("...", least=1)] = 4`."""
+
+    meaning: str
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None  # values are greater than this
+    unset: str = ""  # the meaning of a default such as None or "auto"
+    short: str = ""  # the short flag
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting, with one name as flag, variable and keyword."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    default: object
+    about: About
+    choices: tuple[str, ...]
+    is_optional: bool  # None is allowed
+
+    @property
+    def flag(self) -> str:
+        """The flag of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"{ENV_PREFIX}{self.name.upper()}"
+
+    @property
+    def help(self) -> str:
+        """The help text of the flag: meaning, choices and default."""
+        choices = f": {_listed(self.choices)}" if self.choices else ""
+        shown = ["" if self.default in (None, "") else self.shown(self.default), self.about.unset]
+        return f"{self.about.meaning}{choices} [{': '.join(filter(None, shown)) or 'none'}]"
+
+    def parse(self, text: str) -> object:
+        """Return the value of `text`, or `text` itself if it cannot be parsed."""
+        if self.choices:
+            return text.lower() if text.lower() in self.choices else text
+        if self.kind is bool:
+            return _BOOLS.get(text.strip().lower(), text)
+        try:
+            return self.kind(text)
+        except ValueError:
+            return text
+
+    def shown(self, value: object) -> str:
+        """Return a value as a person writes it: "not set", "on", "32 GiB", "30 s"."""
+        if value in (None, ""):
+            return "not set"
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, int) and self.name.endswith("_bytes"):
+            for size, unit in _UNITS:
+                if value % size == 0:
+                    return f"{value // size} {unit}"
+        if isinstance(value, float):
+            return f"{value:g} s" if self.name.endswith("_s") else f"{value:g}"
+        return str(value)
+
+    def check(self, value: object, source: str | None = None) -> None:
+        """Raise `ConfigError` unless `value` is allowed; `source` names it in the message."""
+        wanted = self._violated(value)
+        if wanted:
+            shown = as_shown(value)
+            raise ConfigError(
+                f"{source or self.name} is {shown}; it must be {wanted}", param=self.name
+            )
+
+    def _violated(self, value: object) -> str | None:
+        """Return the requirement that `value` violates."""
+        if value is None and self.is_optional:
+            return None
+        if self.choices:
+            return None if value in self.choices else f"one of {', '.join(self.choices)}"
+        allowed = int | float if self.kind is float else self.kind
+        if not isinstance(value, allowed) or (isinstance(value, bool) and self.kind is not bool):
+            return _KIND_NAMES[self.kind]
+        return self._violated_range(value) if isinstance(value, int | float) else None
+
+    def _violated_range(self, value: float) -> str | None:
+        about = self.about
+        if about.above is not None and not value > about.above:  # also rejects NaN
+            return f"greater than {about.above}"
+        if about.least is not None and not value >= about.least:
+            return f"at least {about.least}"
+        if about.most is not None and not value <= about.most:
+            return f"at most {about.most}"
+        return None
+
+
+def settings_of(cls: type) -> dict[str, Setting]:
+    """Return the settings of a dataclass by name, in the order of its fields."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {each.name: _setting(each.name, hints[each.name], each.default) for each in fields(cls)}
+
+
+def _setting(name: str, hint: Any, default: object) -> Setting:
+    hint, about = get_args(hint)
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    (kind,) = [option for option in options if option is not type(None)]
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    return Setting(
+        name=name,
+        kind=str if choices else kind,
+        default=default,
+        about=about,
+        choices=choices,
+        is_optional=type(None) in options,
+    )
+
+
+def _listed(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,351 @@
+"""Settings: one name each, as a flag, as `YAIE_*` and as a Python keyword.
+
+`EngineConfig` has the settings of the engine and travels to the engine process as it is. `Settings`
+adds those of the server (`yaie.base.server_settings`); `load_settings` reads the environment. The
+loader resolves "auto", and `EngineInfo` reports the result.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from yaie.base import settings_file
+from yaie.base.errors import ConfigError, nearest_name_hint
+from yaie.base.renamed_settings import advice_on, old_variables
+from yaie.base.server_settings import ServerConfig
+from yaie.base.setting_field import (
+    ENV_PREFIX,
+    LARGEST_COUNT,
+    LARGEST_SIZE,
+    About,
+    settings_of,
+)
+from yaie.base.tenants import check_names, parse_weights
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Quantization = Literal["int8", "int4"]
+KVDtype = Literal["auto", "float32", "bfloat16", "float16", "float8_e4m3fn", "int8"]
+Device = Literal["auto", "cpu", "cuda"]
+Policy = Literal["prefix-aware", "fair", "fcfs", "lpm", "priority"]
+Eviction = Literal["adaptive", "lru"]
+AttentionBackendName = Literal["auto", "reference", "cpu", "flashinfer", "triton"]
+ToolCallParser = Literal[
+    "auto", "none", "apriel", "command", "deepseek", "deepseek_v3", "glm", "granite", "harmony",
+    "hermes", "json", "kimi", "llama", "minimax", "mistral", "mistral_list", "nemotron", "phi",
+    "qwen3_coder", "seed",
+]  # fmt: skip
+
+BUILTIN_MODEL = "builtin"
+UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
+
+LEAST_CONTEXT = 2  # tokens: one of the prompt and one of the answer
+MAX_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """Settings of one engine. Lengths and sizes are in tokens.
+
+    Raises:
+        ConfigError: a value has the wrong type or is out of range.
+    """
+
+    model: Annotated[
+        str, About("'builtin', a folder, a GGUF file, or a Hugging Face repository id", short="-m")
+    ] = BUILTIN_MODEL
+    revision: Annotated[
+        str | None,
+        About("branch, tag or commit of the repository, also written name@revision", unset="main"),
+    ] = None
+    served_model_name: Annotated[
+        str | None,
+        About(
+            "name under which the model is served; commas separate several", unset="as the model"
+        ),
+    ] = None
+    dtype: Annotated[Dtype, About("numeric type of the model")] = "auto"
+    quantization: Annotated[
+        Quantization | None, About("quantize the weights at load", unset="as they are")
+    ] = None
+    calibrate: Annotated[
+        str | None,
+        About(
+            "text file in UTF-8 by whose tokens int4 rounds weights, or none to round to nearest",
+            unset="a text of the package",
+        ),
+    ] = None
+    kv_dtype: Annotated[KVDtype, About("numeric type of the KV pool", unset="as the model")] = (
+        "auto"
+    )
+    device: Annotated[Device, About("device of the model")] = "auto"
+    num_slots: Annotated[
+        int | None,
+        About(
+            "size of the KV pool in tokens",
+            least=LEAST_CONTEXT,
+            most=LARGEST_COUNT,
+            unset="from free memory",
+        ),
+    ] = None
+    memory_bytes: Annotated[
+        int | None,
+        About(
+            "most memory in bytes for weights, activations and the KV pool, of all models together",
+            least=1,
+            most=LARGEST_SIZE,
+            unset="what is free",
+        ),
+    ] = None
+    max_model_len: Annotated[
+        int | None,
+        About(
+            "longest prompt plus answer in tokens",
+            least=LEAST_CONTEXT,
+            most=LARGEST_COUNT,
+            unset="the model's",
+        ),
+    ] = None
+    max_step_rows: Annotated[
+        int, About("rows (tokens) computed in one step", least=1, most=LARGEST_COUNT)
+    ] = 2048
+    max_running: Annotated[int, About("live sequences at a time", least=1, most=LARGEST_COUNT)] = (
+        256
+    )
+    max_waiting: Annotated[
+        int,
+        About(
+            "waiting requests beyond those that fit into the next step; more get a 429",
+            least=1,
+            most=LARGEST_COUNT,
+        ),
+    ] = 4096
+    max_waiting_tokens: Annotated[
+        int,
+        About(
+            "tokens of waiting prompts beyond those of one step; more get a 429; 0 sets no limit",
+            least=0,
+            most=LARGEST_COUNT,
+        ),
+    ] = 0
+    queue_timeout_s: Annotated[
+        float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
+    ] = 0.0
+    policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
+    priority_aging: Annotated[
+        int,
+        About(
+            "full steps of waiting that lower a priority number by one; 0: none does",
+            least=0,
+            most=LARGEST_COUNT,
+        ),
+    ] = 0
+    tenant_weights: Annotated[
+        str,
+        About("shares of tenants as name=weight; commas separate several", unset="1 for each"),
+    ] = ""
+    eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
+    seed: Annotated[
+        int | None,
+        About(
+            "seed of the samples of requests without one, by their order of arrival",
+            least=0,
+            most=LARGEST_SIZE,
+            unset="a new one at each start",
+        ),
+    ] = None
+    tool_call_parser: Annotated[
+        ToolCallParser,
+        About("form of the model's tool calls", unset="as the chat template shows"),
+    ] = "auto"
+    chat_template: Annotated[
+        str | None,
+        About("file with a chat template, or plain for a model without one", unset="the model's"),
+    ] = None
+    prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
+    threads: Annotated[
+        int | None,
+        About(
+            "threads that compute",
+            least=1,
+            most=MAX_THREADS,
+            unset="all cores, or a container's share of them",
+        ),
+    ] = None
+    attention_backend: Annotated[
+        AttentionBackendName, About("implementation of attention", unset="the best for the device")
+    ] = "auto"
+    exact: Annotated[
+        bool, About("batch-invariant logits: the same bits in any batch, cold or warm; slower")
+    ] = False
+    audit: Annotated[bool, About("check every invariant after every step; slow")] = False
+    weights_cache: Annotated[
+        str,
+        About(
+            "folder for packed weights, which speed up the next start, or off",
+            unset="~/.cache/yaie/packed",
+        ),
+    ] = "auto"
+    weights_cache_bytes: Annotated[
+        int, About("largest size of the packed weights in bytes", least=1, most=LARGEST_SIZE)
+    ] = 32 * 1024**3
+
+    def __post_init__(self) -> None:
+        for name, each in ENGINE_SETTINGS.items():
+            each.check(getattr(self, name))
+        if not self.model.strip():  # as a path it would be the working directory
+            raise ConfigError(
+                f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
+                param="model",
+            )
+        if self.calibrate not in (None, UNCALIBRATED) and self.quantization != "int4":
+            raise ConfigError(
+                f"calibrate is {self.calibrate!r}, but only int4 is calibrated; add --quantization "
+                "int4, or leave --calibrate out",
+                param="calibrate",
+            )
+        parse_weights(self.tenant_weights)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True if weights are rounded by the inputs that a text gives them."""
+        return self.quantization == "int4" and self.calibrate != UNCALIBRATED
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of tenants by name."""
+        return parse_weights(self.tenant_weights)
+
+    @property
+    def source(self) -> str:
+        """The model with its revision, as `name@revision`."""
+        return self.model if self.revision is None else f"{self.model}@{self.revision}"
+
+    @property
+    def model_name(self) -> str:
+        """The first name under which the model is served."""
+        return self.model_names[0]
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """All names under which the model is served, without repetitions."""
+        given = (name.strip() for name in (self.served_model_name or "").split(","))
+        return tuple(dict.fromkeys(filter(None, given))) or (self.model,)
+
+
+ENGINE_SETTINGS = settings_of(EngineConfig)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ServerConfig, EngineConfig):
+    """Settings of the service: those of the engine, and those of the server."""
+
+    def __post_init__(self) -> None:
+        EngineConfig.__post_init__(self)
+        self.check_server()
+        if self.api_keys:
+            check_names(self.weights, self.api_keys)
+
+    def engine_config(self) -> EngineConfig:
+        """Return the settings of the engine."""
+        return EngineConfig(**{name: getattr(self, name) for name in ENGINE_SETTINGS})
+
+
+SETTINGS = settings_of(Settings)
+
+
+def load_settings(config: Path | None = None, **overrides: object) -> Settings:
+    """Read the settings from keyword arguments, then the environment, then a file.
+
+    `config`: None takes that of `YAIE_CONFIG`, if any. Text is parsed; choices are accepted in
+    any case. An override of None and an empty variable count as unset.
+
+    Raises:
+        ConfigError: an override is unknown, or a value is wrong; the message names its source.
+    """
+    for name in overrides:
+        if name not in SETTINGS:
+            hint = f"; {advice}" if (advice := advice_on(name)) else ""
+            hint = hint or nearest_name_hint(name, SETTINGS)
+            raise ConfigError(f"{name} is not a setting{hint}", param=name)
+    values, problems = {}, []
+    path, in_file = settings_in_file(config)
+    for name, each in SETTINGS.items():
+        given, source = overrides.get(name), each.flag
+        if given is None:
+            given, source = variable_value(each.variable), each.variable
+        if given is None:
+            given, source = in_file.get(name), f"{name} in {path}"
+        if given is None:
+            continue
+        values[name] = each.parse(given) if isinstance(given, str) else given
+        try:
+            each.check(values[name], source)
+        except ConfigError as error:
+            problems.append(error.message)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, object]]:
+    """Return a settings file, by default that of `YAIE_CONFIG`, and its values by setting.
+
+    Raises `ConfigError`.
+    """
+    if path is None and (named := variable_value(settings_file.VARIABLE)) is not None:
+        path = Path(named)
+    return path, {} if path is None else settings_file.read_config_file(path, SETTINGS)
+
+
+def variable_value(variable: str) -> str | None:
+    """Return a variable of the environment; None if it is empty or set by Kubernetes."""
+    value = os.environ.get(variable)
+    if not value or is_service_link(variable, value):  # compose files set empty variables
+        return None
+    return value
+
+
+_SERVICE_LINK = re.compile(
+    rf"{ENV_PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)"
+)
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.*")
+
+
+def is_service_link(variable: str, value: str) -> bool:
+    """Return True if Kubernetes set this variable, for a service `yaie` or `yaie-*`.
+
+    `YAIE_PORT` then is an address such as `tcp://10.96.1.2:8000`, not the setting.
+    """
+    if _SERVICE_LINK.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
+
+
+# Not settings: the address of a running server, the settings file, the display of tracebacks.
+CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG"})
+# Read by the kernel library (`yaie.kernels.library_search`): off, or the instruction set to use.
+LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
+
+
+def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
+    """Return a warning for each ignored `YAIE_*` variable, with the nearest name.
+
+    Settings in another case, such as `yaie_port`, are ignored too. Variables that Kubernetes sets
+    for services are left out.
+    """
+    environment = dict(os.environ) if environment is None else environment
+    known = {each.variable for each in SETTINGS.values()} | CLIENT_VARIABLES | LIBRARY_VARIABLES
+    warnings = []
+    for name, value in sorted(environment.items()):
+        if name in known or is_service_link(name, value):
+            continue
+        if name.upper() in known:
+            warnings.append(f"{name} was ignored; write {name.upper()}")
+        elif name.startswith(ENV_PREFIX):
+            hint = f"; {advice}" if (advice := advice_on(name)) else nearest_name_hint(name, known)
+            warnings.append(f"{name} is not a setting and was ignored{hint}")
+    return warnings + old_variables(environment)

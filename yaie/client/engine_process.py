@@ -1,0 +1,168 @@
+"""`EngineProcess`: one run of the engine process, with its socket and the cause of its end.
+
+`ProcessClient` makes a new one with a new socket for every start, so messages of an earlier
+process cannot be mistaken for those of the present one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Callable
+
+import msgspec
+
+from yaie.base.settings import EngineConfig
+from yaie.client.wire import (
+    Deltas,
+    Failed,
+    PromptPart,
+    PromptPartJoiner,
+    Start,
+    ToChild,
+    ToParent,
+    encode,
+    parent_reader,
+)
+from yaie.process.log_format import LogFormat
+from yaie.process.spawn import module_command, module_environment
+
+logger = logging.getLogger(__name__)
+
+WORKER_MODULE = "yaie.client.worker"
+FINAL_MESSAGE_S = 0.5  # between the end of a process and of its socket, in either order
+
+
+class EngineProcess(asyncio.Protocol):
+    """A running engine process. Make it with `spawn`, then `await ended()`."""
+
+    def __init__(self, on_message: Callable[[ToParent], None]) -> None:
+        self._on_message = on_message
+        self._reader = parent_reader()
+        self._joiner = PromptPartJoiner()
+        self._hung_up = asyncio.Event()
+        self._process: asyncio.subprocess.Process
+        self._transport: asyncio.Transport
+        self.failure: Failed | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        config: EngineConfig,
+        on_message: Callable[[ToParent], None],
+        *,
+        module: str = WORKER_MODULE,
+        warms_up: bool = False,
+        log_format: LogFormat = "text",
+    ) -> EngineProcess:
+        """Start a process to load `config`; `on_message` gets its messages, on this loop.
+
+        `warms_up`: it computes a first batch before it is ready. `log_format`: that of its log.
+
+        Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
+        without a wire form.
+        """
+        start = encode(Start(config, logger.getEffectiveLevel(), log_format, warms_up))
+        process = cls(on_message)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            try:
+                process._process = await asyncio.create_subprocess_exec(
+                    *module_command(module, str(theirs.fileno())),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=2,  # standard output is the parent's
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,  # a Ctrl-C is for the parent
+                    env=module_environment(),
+                )
+            except BaseException:
+                ours.close()
+                raise
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.create_unix_connection(lambda: process, sock=ours)
+        except BaseException:
+            process.kill()
+            ours.close()
+            raise
+        process._transport = transport
+        transport.write(start)
+        return process
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def send(self, message: ToChild) -> None:
+        """Queue a message; it is lost if the process has ended."""
+        if not self._transport.is_closing():
+            self._transport.write(encode(message))
+
+    async def ended(self) -> str:
+        """Wait for the end of the process or of its socket, end the other; return the cause."""
+        exited = asyncio.ensure_future(self._process.wait())
+        hung_up = asyncio.ensure_future(self._hung_up.wait())
+        try:
+            await asyncio.wait({exited, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({exited, hung_up}, timeout=FINAL_MESSAGE_S)
+            self.kill()
+            await exited
+        finally:
+            hung_up.cancel()
+            exited.cancel()
+            self._transport.abort()
+        if self.failure is not None:
+            return self.failure.message
+        return _exit_in_words(exited.result())
+
+    def dump_stacks(self) -> None:
+        """Make the process write the stacks of its threads to standard error."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGUSR1)
+
+    def kill(self) -> None:
+        """End the process at once, unless it has ended."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def wait(self) -> None:
+        """Wait until the process is gone."""
+        await self._process.wait()
+
+    # asyncio.Protocol
+
+    def data_received(self, data: bytes) -> None:
+        """Handle the messages that `data` completes."""
+        try:
+            for message in self._reader.feed(data):
+                self._take(message)
+        except msgspec.DecodeError:
+            logger.exception("the engine process sent an invalid message")
+            self.kill()
+
+    def _take(self, message: ToParent) -> None:
+        if isinstance(message, PromptPart):
+            self._joiner.add(message)
+            return
+        if isinstance(message, Failed):
+            self.failure = message
+        elif isinstance(message, Deltas):
+            message = self._joiner.join(message)
+        self._on_message(message)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the process closed its end or died."""
+        self._hung_up.set()
+
+
+def _exit_in_words(status: int) -> str:
+    if status >= 0:
+        return f"the engine process ended with exit status {status}"
+    name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
+    hint = ", perhaps because the machine ran out of memory" if -status == signal.SIGKILL else ""
+    return f"the engine process was ended by signal {name}{hint}"

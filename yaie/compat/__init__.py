@@ -1,0 +1,1 @@
+"""Constructors and adapters under the names of other engines."""

@@ -1,0 +1,1 @@
+"""Execution: model executors, captured decode steps and pool memory."""

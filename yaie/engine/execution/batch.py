@@ -1,0 +1,112 @@
+"""One step in transformers' forward: the plan's arrays as tensors, and attention of each layer.
+
+Built once a step; the attention hook calls it once a layer. A layer writes its new keys and values
+before it attends, so rows of one step share the prefix that the step itself computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from yaie.attention.backend import AttentionBackend, PreparedStep
+from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.spec import AttentionSpec
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, spread
+from yaie.kvcache.pool import KVPool
+from yaie.models.architecture.attention_hook import LayerArguments
+from yaie.models.architecture.layer_shapes import layer_of
+
+
+class PooledModel(NamedTuple):
+    """The attention layers of a model, and their keys and values."""
+
+    specs: Sequence[AttentionSpec]
+    pool: KVPool
+
+
+class RowTensors(NamedTuple):
+    """The rows of a step on the device; each [rows]."""
+
+    token_ids: torch.Tensor
+    positions: torch.Tensor
+    row_slots: torch.Tensor  # see `row_slots`
+
+
+class Batch:
+    """The tensors of one step. Implements `LayerExecutor` and `DecoderStep`."""
+
+    def __init__(
+        self,
+        rows: RowTensors,
+        logit_rows: torch.Tensor | int,
+        model: PooledModel,
+        prepared: PreparedStep,
+    ) -> None:
+        """`logit_rows` is 0 for logits of all rows."""
+        self.token_ids, self.positions, self.row_slots = rows
+        self.logit_rows = logit_rows
+        self._specs = model.specs
+        self._pool = model.pool
+        self._prepared = prepared
+
+    @classmethod
+    def of(
+        cls, plan: StepPlan, model: PooledModel, backend: AttentionBackend, device: torch.device
+    ) -> Batch:
+        """Return the tensors of a plan."""
+        return cls(
+            RowTensors(
+                torch.from_numpy(plan.token_ids).to(device),
+                torch.from_numpy(plan.positions).to(device),
+                torch.from_numpy(row_slots(plan)).to(device),
+            ),
+            torch.from_numpy(plan.logit_rows).to(device),
+            model,
+            backend.prepare(plan, device),
+        )
+
+    def attend(
+        self,
+        module: torch.nn.Module,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        arguments: LayerArguments,
+    ) -> torch.Tensor:
+        """See `LayerExecutor.attend`; scale, window and softcap are those of the layer's spec."""
+        spec = self._specs[layer_of(module)]
+        if spec.kv_layer is None:
+            self.write(spec, keys[0].transpose(0, 1), values[0].transpose(0, 1))
+        return self.attend_rows(spec, queries[0].transpose(0, 1), arguments.sinks)[None]
+
+    def stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
+        """See `DecoderStep.stored`."""
+        layer = spec.stored_layer
+        return self._pool.keys(layer), self._pool.values(layer)
+
+    def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """See `DecoderStep.write`; keys of an int8 pool are spread first."""
+        pool_keys, pool_values = self.stored(spec)
+        if isinstance(pool_keys, QuantizedRows):
+            keys = spread(keys)
+        self._prepared.write(pool_keys, pool_values, keys, values)
+
+    def attend_rows(
+        self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """See `DecoderStep.attend_rows`; queries over an int8 pool are spread as its keys are."""
+        pool_keys, pool_values = self.stored(spec)
+        if isinstance(pool_keys, QuantizedRows):
+            queries = spread(queries)
+        return self._prepared.attend(spec, queries, pool_keys, pool_values, sinks)
+
+
+def row_slots(plan: StepPlan) -> IntArray:
+    """Return the slot of each row [rows]; -1: its keys and values are in the pool already."""
+    slots = np.full(plan.num_rows, -1, dtype=np.int64)
+    slots[plan.written_rows] = plan.slots[plan.written_rows]
+    return slots

@@ -1,0 +1,206 @@
+"""Captured decode steps: one graph for each batch size, replayed with the plan of the moment.
+
+A decode step launches hundreds of small kernels, and their launches take the host longer than the
+device takes to run them. A graph launches all of them at once. A step of fewer rows than its graph
+is padded. Steps with more rows than the largest graph, or with rows without logits, run eagerly.
+A backend that chooses has graphs for each method that can be captured.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from yaie.attention.backend import CapturableBackend, ChoosingBackend, StaticStep
+from yaie.attention.cost_model import Method
+from yaie.attention.method_selector import AttentionChooser, is_decode
+from yaie.attention.plan import StepPlan, one_row_plan
+from yaie.device.available_memory import is_out_of_memory, release_unused
+from yaie.device.buckets import buckets_up_to
+from yaie.device.packed import Field, Upload
+from yaie.device.queue import DeviceQueue, Graph
+from yaie.engine.execution.batch import Batch, PooledModel, RowTensors, row_slots
+
+log = logging.getLogger(__name__)
+
+MOST_ROWS = 512  # larger decode steps keep a device busy without a graph
+
+Forward = Callable[[Batch], torch.Tensor]  # to logits [rows, vocab]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """The captured decode steps of an executor."""
+
+    sizes: tuple[int, ...]  # rows, ascending; those of any method
+    capture_s: float
+    nbytes: int  # device memory
+
+
+class DecodeGraphs:
+    """The captured decode steps of one model."""
+
+    def __init__(
+        self,
+        steps: Mapping[Method, list[_CapturedStep]],
+        report: GraphReport,
+        chooser: AttentionChooser | None,
+    ) -> None:
+        """`steps` by method, ascending in size. Without a `chooser` there is one method."""
+        self._steps = steps
+        self._chooser = chooser
+        self.report = report
+        self.num_replayed = 0
+
+    @classmethod
+    def capture(
+        cls,
+        model: PooledModel,
+        backend: CapturableBackend | ChoosingBackend,
+        queue: DeviceQueue,
+        forward: Forward,
+        *,
+        max_rows: int,
+    ) -> DecodeGraphs:
+        """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
+
+        The last slot of the pool belongs to no token. Sizes that memory does not suffice for are
+        left out; of a method or a model that cannot be captured, all of them.
+        """
+        began = time.perf_counter()
+        chooser: AttentionChooser | None = None
+        backends: Mapping[Method, CapturableBackend]
+        if isinstance(backend, ChoosingBackend):
+            chooser, backends = backend.chooser, backend.capturable
+        else:
+            backends = {"decode": backend}
+        release_unused(queue.device)  # captures have memory of their own
+        maker = _StepMaker(model, queue, forward)
+        sizes = buckets_up_to(min(max_rows, MOST_ROWS))
+        steps = {method: maker.steps(each, sizes) for method, each in backends.items()}
+        captured = [step for each in steps.values() for step in each]
+        report = GraphReport(
+            sizes=tuple(sorted({step.size for step in captured})),
+            capture_s=time.perf_counter() - began,
+            nbytes=sum(step.nbytes for step in captured),
+        )
+        if captured:
+            log.info(
+                "captured decode steps of %s rows in %.1f s, %d MiB",
+                ", ".join(map(str, report.sizes)),
+                report.capture_s,
+                report.nbytes // 2**20,
+            )
+        return cls(steps, report, chooser)
+
+    def execute(self, plan: StepPlan) -> torch.Tensor | None:
+        """Return the logits [rows, vocab] of a decode step; None if no graph serves it.
+
+        The next call overwrites them.
+        """
+        if not is_decode(plan):
+            return None
+        chooser = self._chooser
+        methods = chooser.rank(plan, self._steps) if chooser is not None else self._steps
+        for method in methods:
+            for step in self._steps[method]:
+                if step.size >= plan.num_rows and step.static.holds(plan):
+                    self.num_replayed += 1
+                    if chooser is not None:
+                        chooser.take(plan, method)
+                    return step.replay(plan)
+        return None
+
+
+class _StepMaker:
+    """The captures of one model; all write into the same logits."""
+
+    def __init__(self, model: PooledModel, queue: DeviceQueue, forward: Forward) -> None:
+        self._model = model
+        self._queue = queue
+        self._forward = forward
+        self._logits: torch.Tensor | None = None
+
+    def steps(self, backend: CapturableBackend, sizes: Sequence[int]) -> list[_CapturedStep]:
+        """Return the captured steps with a backend, ascending in size like `sizes`."""
+        spare_slot = self._model.pool.num_slots - 1
+        steps: list[_CapturedStep] = []
+        for size in reversed(sizes):
+            try:
+                static = backend.make_static(size, spare_slot, self._queue.device)
+                step = _CapturedStep(size, static, self._model, self._queue, self._forward)
+                self._logits = step.capture(one_row_plan(spare_slot), self._logits)
+                steps.append(step)
+                continue
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    # Such as a forward that reads values of the device on the host.
+                    log.warning("decode steps cannot be captured and run slower: %s", error)
+                    return []
+                log.warning("decode steps of %d rows are not captured: %s", size, error)
+            release_unused(self._queue.device)  # here the error and its tensors are gone
+        return steps[::-1]
+
+
+class _CapturedStep:
+    """The graph of one batch size, with its buffers."""
+
+    def __init__(
+        self,
+        size: int,
+        static: StaticStep,
+        model: PooledModel,
+        queue: DeviceQueue,
+        forward: Forward,
+    ) -> None:
+        self.size = size
+        self.static = static
+        self.nbytes = 0
+        self._queue = queue
+        self._forward = forward
+        rows = Field("int64", (size,))
+        self._inputs = Upload(queue, dict.fromkeys(RowTensors._fields, rows))
+        self._batch = Batch(RowTensors(**self._inputs.device), 0, model, static)
+        self._graph: Graph | None = None
+        self._logits = torch.empty(0)
+
+    def capture(self, plan: StepPlan, logits: torch.Tensor | None) -> torch.Tensor:
+        """Run the step once, for its allocations and compilations, then capture it.
+
+        It writes into the first rows of `logits`; without enough it allocates and returns them.
+        """
+        self._load(plan)
+        computed = self._forward(self._batch)
+        if logits is None or len(logits) < self.size:
+            logits = torch.empty_like(computed)
+        self._logits = logits[: self.size]
+        del computed  # its memory serves the steps that run eagerly
+        self._queue.mark().wait()  # an error of the first run is no error of the capture
+        self._graph = self._queue.capture(self._run)
+        self.nbytes = self._graph.nbytes
+        return logits
+
+    def _run(self) -> None:
+        self._logits.copy_(self._forward(self._batch))
+
+    def replay(self, plan: StepPlan) -> torch.Tensor:
+        assert self._graph is not None
+        self._load(plan)
+        self._graph.replay()
+        return self._logits[: plan.num_rows]
+
+    def _load(self, plan: StepPlan) -> None:
+        inputs = self._inputs.fill()
+        for name, values, padding in (
+            ("token_ids", plan.token_ids, 0),
+            ("positions", plan.positions, 0),
+            ("row_slots", row_slots(plan), -1),
+        ):
+            inputs[name][: plan.num_rows] = values
+            inputs[name][plan.num_rows :] = padding
+        self._inputs.send()
+        self.static.refill(plan)

@@ -1,0 +1,60 @@
+"""The protocol of executors: a step plan in, logits out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+
+from yaie.attention.cost_model import Choice, DeviceTraits
+from yaie.attention.plan import StepPlan
+from yaie.engine.execution.decode_graphs import DecodeGraphs
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.models.architecture.loaded_model import LoadedModel
+
+
+class Executor(Protocol):
+    """A loaded model with its KV pool. The engine calls it on one thread."""
+
+    @property
+    def name(self) -> str:
+        """Name of the executor, as in `EngineInfo.execution`."""
+
+    @property
+    def attention_backend(self) -> str:
+        """Name of the attention implementation, as in `EngineInfo.attention_backend`."""
+
+    @property
+    def loaded(self) -> LoadedModel:
+        """The model that it runs."""
+
+    @property
+    def pool(self) -> KVPool:
+        """The keys and values of all slots."""
+
+    @property
+    def kernels(self) -> Library | None:
+        """The kernel library on the model's device, for the sampler; None without one."""
+
+    @property
+    def graphs(self) -> DecodeGraphs | None:
+        """The captured decode steps; None without any."""
+
+    @property
+    def attention_choice(self) -> Choice | None:
+        """The method of attention of the last decode step; None if there was no choice."""
+
+    @property
+    def attention_traits(self) -> DeviceTraits | None:
+        """The figures of the device that the choice rests on; None if there is no choice."""
+
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """Compute all rows of a plan and write their keys and values into the pool.
+
+        Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order of
+        `plan.logit_rows`. A plan without logit rows is computed too.
+        """
+
+    def use_idle_moment(self) -> bool:
+        """Prepare for later steps, for a millisecond or two; False if there is no such work."""

@@ -1,0 +1,133 @@
+"""The choice of the executor that runs a loaded model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import torch
+
+from yaie.attention.backend import AttentionBackend
+from yaie.attention.registry import choose_backend, names_after
+from yaie.base.errors import ConfigError
+from yaie.base.settings import AttentionBackendName, EngineConfig
+from yaie.device.queue import make_queue
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.memory_profile import CudaMeter, size_pool
+from yaie.engine.execution.native_executor import NativeExecutor
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.moe import experts_wait
+from yaie.models.fused.fused_decoder import build_fused_decoder
+from yaie.models.fused.operations_choice import choose_operations
+from yaie.models.native.batch_invariance_check import not_exact
+from yaie.models.native.native_decoder import build_native_decoder, restore_native_decoder
+from yaie.models.native.packed_weights import PackedWeights
+
+log = logging.getLogger(__name__)
+
+
+def choose_executor(
+    loaded: LoadedModel,
+    backend: AttentionBackendName = "auto",
+    *,
+    may_pack: bool = True,
+    exact: bool = False,
+    packed: PackedWeights | None = None,
+    config: EngineConfig | None = None,
+) -> Executor:
+    """Allocate the pool and return the fastest executor of the model.
+
+    With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
+    other models the linear layers are packed. Either frees the originals. On a GPU the layers of
+    such a decoder are fused; with a `config`, the pool's size is measured and decode steps are
+    captured.
+    `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
+    batch-invariant.
+
+    Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
+    be kept; `NotEnoughMemory` if pool or steps do not fit;
+    `DecoderDiffers` if the packed weights compute something else: the model is unusable then.
+    """
+    attention = _open_backend(loaded, backend, exact)
+    kernels = attention.kernels
+    layout = attention.pool_layout(loaded.device)
+
+    def over_a_pool(model: LoadedModel) -> TransformersExecutor:
+        return TransformersExecutor(model, attention, PoolMemory(model, kernels, layout))
+
+    if loaded.device.type == "cuda":
+        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_pack, config=config)
+    else:
+        original = over_a_pool(loaded)
+    memory = original.memory
+    if not may_pack or kernels is None:
+        if exact:
+            raise not_exact("transformers is asked to run it")
+        return original
+    if packed is not None:
+        decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
+        return NativeExecutor(loaded, decoder, memory)
+    built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
+    if built is not None:
+        return NativeExecutor(loaded, built, memory)
+    original.pack_linears(kernels)
+    return original
+
+
+def _executor_for_a_gpu(
+    loaded: LoadedModel,
+    over_a_pool: Callable[[LoadedModel], TransformersExecutor],
+    *,
+    may_fuse: bool,
+    config: EngineConfig | None,
+) -> TransformersExecutor:
+    """Return an executor with fused layers, a measured pool and captured steps, where it can be."""
+    device, model = loaded.device, loaded.model
+    assert model is not None, "a packed model has no original"
+    fused = build_fused_decoder(loaded, choose_operations(device)) if may_fuse else None
+    if config is not None:
+        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(device))
+    executor = over_a_pool(loaded)
+    if fused is not None:
+        executor.fuse(fused)
+    if config is None:
+        return executor
+    if experts_wait(model, loaded.dtype, torch.cuda.get_device_capability(device)):
+        log.warning(
+            "decode steps are not captured: torch computes experts in %s on this device one by "
+            "one, and waits for it in each layer",
+            loaded.metadata.dtype,
+        )
+    else:
+        executor.capture_decoding(make_queue(device), config.max_running)
+    return executor
+
+
+def _open_backend(
+    loaded: LoadedModel, wanted: AttentionBackendName, exact: bool
+) -> AttentionBackend:
+    """Return the backend that is ready for the model; of "auto", the first that can compute it."""
+
+    def opened(backend: AttentionBackend) -> AttentionBackend:
+        backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
+        return backend
+
+    first = choose_backend(loaded.device, wanted, exact=exact)
+    try:
+        return opened(first)
+    except ConfigError as error:
+        if wanted != "auto" or exact:
+            raise
+        reason = error
+    for name in names_after(first, loaded.device):
+        try:
+            backend = opened(choose_backend(loaded.device, name))
+        except ConfigError as error:
+            reason = error
+            continue
+        slower = ", several times slower" if name == "reference" else ""
+        log.warning("%s computes attention%s: %s", name, slower, reason.message)
+        return backend
+    raise reason

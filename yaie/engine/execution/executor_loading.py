@@ -1,0 +1,141 @@
+"""From a config to an executor: the model is built and packed, or restored from packed weights.
+
+If packed weights compute something else than the original, the original is loaded again and
+transformers runs it.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+from dataclasses import dataclass
+
+import torch
+
+from yaie.attention.registry import choose_backend
+from yaie.base.errors import YaieError
+from yaie.base.settings import EngineConfig
+from yaie.device.available_memory import trim_heap
+from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.executor_choice import choose_executor
+from yaie.engine.execution.native_executor import NativeExecutor
+from yaie.kernels.library import Library
+from yaie.kernels.weight_memory import WeightMemory
+from yaie.models.architecture.metadata import ModelMetadata
+from yaie.models.load.folder import resolve_model_path
+from yaie.models.load.loader import load_model, restore_model
+from yaie.models.native.batch_invariance_check import not_exact
+from yaie.models.native.numerics_check import DecoderDiffers, has_room_to_compare
+from yaie.models.native.packed_cache import PackedCache, cache_key, open_cache
+from yaie.models.native.packed_weights import NotSavable, PackedWeights, PackedWeightsWriter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSlot:
+    """The place of a model's packed weights in the cache, filled or not."""
+
+    cache: PackedCache
+    key: str
+    kernels: Library
+
+
+def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter | None]:
+    """Load the model; return its executor, and the writer that is still saving its packed weights.
+
+    Raises a `StartupError` that says what to do.
+    """
+    slot = _find_slot(config)
+    executor: Executor | None = None if slot is None else _restore(config, slot)
+    if executor is not None:
+        return executor, None
+    packed = _pack(config)
+    if isinstance(packed, str):
+        log.warning("%s; transformers runs the model instead, slower", packed)
+        gc.collect()
+        trim_heap()  # before the free memory is measured again
+        loaded = load_model(config, may_pack=False)
+        return choose_executor(
+            loaded, config.attention_backend, may_pack=False, config=config
+        ), None
+    return packed, None if slot is None else _save(config, slot, packed)
+
+
+def _pack(config: EngineConfig) -> Executor | str:
+    """Return the executor of a model that was packed now, or the reason it is unusable.
+
+    A reason and not an error: an error's traceback would keep the model in memory.
+    """
+    loaded = load_model(config)
+    try:
+        return choose_executor(loaded, config.attention_backend, exact=config.exact, config=config)
+    except DecoderDiffers as error:
+        if config.exact:
+            raise not_exact(str(error)) from None
+        return str(error)
+
+
+def _find_slot(config: EngineConfig) -> CacheSlot | None:
+    cache = open_cache(config)
+    is_cpu = config.device == "cpu" or not torch.cuda.is_available()
+    if cache is None or not is_cpu:
+        return None
+    backend = choose_backend(torch.device("cpu"), config.attention_backend, exact=config.exact)
+    kernels = backend.kernels
+    if kernels is None:
+        return None
+    try:
+        return CacheSlot(cache, _key(config, kernels), kernels)
+    except OSError as error:
+        log.warning("packed weights are not cached: %s", error)
+        return None
+
+
+def _key(config: EngineConfig, kernels: Library) -> str:
+    return cache_key(config, resolve_model_path(config.source), kernels.instruction_set)
+
+
+def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
+    entry = slot.cache.read(slot.key)
+    if entry is None:
+        return None
+    try:
+        metadata = ModelMetadata.from_json(entry.header["metadata"])
+        loaded = restore_model(config, resolve_model_path(config.source), metadata)
+        if loaded.max_model_len > entry.header["num_positions"]:
+            return None  # it was packed for a smaller pool
+        if not has_room_to_compare(loaded):
+            return None
+        # After the plan: it measures free memory without the weights.
+        data = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
+        entry.load(data.data)
+        packed = PackedWeights(entry.header, data)
+        return choose_executor(loaded, config.attention_backend, exact=config.exact, packed=packed)
+    except YaieError:
+        raise
+    except OSError as error:
+        log.warning("packed weights could not be read: %s", error)
+        return None
+    except (DecoderDiffers, KeyError, TypeError, ValueError) as error:
+        log.warning("packed weights on disk are unusable and were removed: %s", error)
+        slot.cache.remove(slot.key)
+        return None
+
+
+def _save(config: EngineConfig, slot: CacheSlot, executor: Executor) -> PackedWeightsWriter | None:
+    loaded = executor.loaded
+    if not isinstance(executor, NativeExecutor) or not has_room_to_compare(loaded):
+        return None
+    try:
+        if _key(config, slot.kernels) != slot.key:
+            log.warning("packed weights are not cached: the model's files changed while it loaded")
+            return None
+    except (OSError, YaieError) as error:
+        log.warning("packed weights are not cached: %s", error)
+        return None
+    try:
+        return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, loaded)
+    except NotSavable as error:
+        log.warning("packed weights are not cached: %s", error)
+        return None

@@ -1,0 +1,47 @@
+"""The executor that runs the whole decoder in the kernel library: one call a step."""
+
+from __future__ import annotations
+
+import torch
+
+from yaie.attention.plan import StepPlan
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.native.native_decoder import NativeDecoder
+
+
+class NativeExecutor:
+    """A packed decoder and its pool. Implements `Executor`."""
+
+    name = "native"
+    attention_backend = "cpu"
+    graphs = None
+    attention_choice = None
+    attention_traits = None
+
+    def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
+        self.loaded = loaded
+        self.decoder = decoder
+        self._memory = memory
+
+    @property
+    def pool(self) -> KVPool:
+        """See `Executor.pool`."""
+        return self._memory.pool
+
+    @property
+    def kernels(self) -> Library:
+        """See `Executor.kernels`."""
+        return self.decoder.kernels
+
+    @torch.inference_mode()
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """See `Executor.execute`."""
+        self._memory.note_use(plan)
+        return self.decoder.execute(plan)
+
+    def use_idle_moment(self) -> bool:
+        """See `Executor.use_idle_moment`."""
+        return self._memory.advance()

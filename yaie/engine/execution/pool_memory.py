@@ -1,0 +1,64 @@
+"""A model's KV pool and the pages behind it. Used by the executors."""
+
+from __future__ import annotations
+
+import functools
+
+from yaie.attention.plan import StepPlan
+from yaie.base.errors import NotEnoughMemory
+from yaie.device.available_memory import free_bytes, is_out_of_memory, release_unused
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool, PoolLayout
+from yaie.kvcache.prefault import PoolPrefault
+from yaie.models.architecture.layer_shapes import pool_shapes
+from yaie.models.architecture.loaded_model import LoadedModel
+
+SPARE_SLOTS = 1
+_SHARE_THAT_FITS = 0.9  # of the free memory: steps need some too
+
+
+class PoolMemory:
+    """The pool of one model; on a CPU in huge pages, prefaulted ahead of the slots in use."""
+
+    def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
+        """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device.
+
+        Other devices than a CPU have one slot more, at the end: the padding of captured steps is
+        written there, and the tree does not know it. Raises `NotEnoughMemory`.
+        """
+        on_cpu = loaded.device.type == "cpu"
+        num_slots = loaded.num_slots + (0 if on_cpu else SPARE_SLOTS)
+        self.pool = _allocate(loaded, num_slots, layout)
+        if kernels is not None:
+            for memory in self.pool.tensors():
+                kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+        self._prefault = PoolPrefault(
+            list(self.pool.planes()) if on_cpu else [],
+            functools.partial(free_bytes, loaded.device),
+        )
+
+    def note_use(self, plan: StepPlan) -> None:
+        """Note that the slots of a plan's rows are in use."""
+        self._prefault.note_use(int(plan.slots.max(initial=-1)))
+
+    def advance(self) -> bool:
+        """Prefault one piece of memory; False if later steps have all of theirs."""
+        return self._prefault.advance()
+
+
+def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool:
+    shapes = pool_shapes(loaded.specs)
+    try:
+        return KVPool(shapes, num_slots, loaded.kv_dtype, loaded.device, layout)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    # Here the error and its part of the pool are gone.
+    release_unused(loaded.device)
+    nbytes = loaded.metadata.kv_bytes_per_token
+    room = int(_SHARE_THAT_FITS * free_bytes(loaded.device)) // nbytes
+    raise NotEnoughMemory(
+        f"a KV pool of {loaded.num_slots:,} slots of {nbytes:,} bytes could not be allocated on "
+        f"{loaded.device.type}; at most --num-slots {room} would fit",
+        param="num_slots",
+    )

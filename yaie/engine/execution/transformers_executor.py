@@ -1,0 +1,172 @@
+"""The executor that runs transformers' forward, with an attention backend inside."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+
+from yaie.attention.backend import AttentionBackend, CapturableBackend, ChoosingBackend
+from yaie.attention.cost_model import Choice, DeviceTraits
+from yaie.attention.plan import StepPlan
+from yaie.device.queue import DeviceQueue
+from yaie.engine.execution.batch import Batch, PooledModel
+from yaie.engine.execution.decode_graphs import DecodeGraphs
+from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.models.architecture.attention_hook import passing
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.moe import has_experts
+from yaie.models.fused.fused_decoder import FusedDecoder
+from yaie.models.native.numerics_check import (
+    TOLERANCE_OF_EXPERTS,
+    DecoderDiffers,
+    check_agreement,
+    comparison_plan,
+)
+from yaie.models.native.packed_linears import pack_linears, packable_linears
+from yaie.models.native.packing import Packer
+
+log = logging.getLogger(__name__)
+
+
+class TransformersExecutor:
+    """A model that transformers built, its layers fused or not, and its pool.
+
+    Implements `Executor`.
+    """
+
+    def __init__(self, loaded: LoadedModel, backend: AttentionBackend, memory: PoolMemory) -> None:
+        self.loaded = loaded
+        self._backend = backend
+        self._chooser = backend.chooser if isinstance(backend, ChoosingBackend) else None
+        self.memory = memory
+        self._pooled = PooledModel(loaded.specs, memory.pool)
+        self._packer: Packer | None = None  # owns the memory of packed linear layers
+        self._graphs: DecodeGraphs | None = None
+        self._fused: FusedDecoder | None = None
+
+    @property
+    def name(self) -> str:
+        """See `Executor.name`."""
+        return "transformers" if self._fused is None else "fused"
+
+    @property
+    def attention_backend(self) -> str:
+        """See `Executor.attention_backend`."""
+        return self._backend.name
+
+    @property
+    def pool(self) -> KVPool:
+        """See `Executor.pool`."""
+        return self.memory.pool
+
+    @property
+    def kernels(self) -> Library | None:
+        """See `Executor.kernels`."""
+        return self._backend.kernels
+
+    @torch.inference_mode()
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """See `Executor.execute`."""
+        self.memory.note_use(plan)
+        if self._graphs is not None:
+            logits = self._graphs.execute(plan)
+            if logits is not None:
+                return logits
+        return self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
+
+    def _forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits [rows, vocab] in float32."""
+        if self._fused is not None:
+            return self._fused.forward(batch)
+        assert self.loaded.model is not None, "a packed model has no original"
+        with passing(batch) as step:
+            output = self.loaded.model(
+                input_ids=batch.token_ids[None],
+                position_ids=batch.positions[None],
+                attention_mask=None,
+                use_cache=False,
+                logits_to_keep=batch.logit_rows,
+                **step,
+            )
+        logits: torch.Tensor = output.logits[0].float()
+        return logits
+
+    @property
+    def graphs(self) -> DecodeGraphs | None:
+        """See `Executor.graphs`."""
+        return self._graphs
+
+    @property
+    def attention_choice(self) -> Choice | None:
+        """See `Executor.attention_choice`."""
+        return self._chooser.choice if self._chooser is not None else None
+
+    @property
+    def attention_traits(self) -> DeviceTraits | None:
+        """See `Executor.attention_traits`."""
+        return self._chooser.device if self._chooser is not None else None
+
+    @torch.inference_mode()
+    def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:
+        """Capture decode steps of up to `max_rows` rows, if queue and backend can be captured.
+
+        Steps beyond those run as before.
+        """
+        if not queue.can_capture or not isinstance(
+            self._backend, CapturableBackend | ChoosingBackend
+        ):
+            return
+        self._graphs = DecodeGraphs.capture(
+            self._pooled, self._backend, queue, self._forward, max_rows=max_rows
+        )
+
+    def use_idle_moment(self) -> bool:
+        """See `Executor.use_idle_moment`."""
+        return self.memory.advance()
+
+    @torch.inference_mode()
+    def pack_linears(self, library: Library) -> None:
+        """Pack the linear layers for the kernel library and free the originals.
+
+        Raises `DecoderDiffers` if the model's logits change by more than rounding, or if its
+        forward does not run with packed layers; the model is unusable then.
+        """
+        loaded = self.loaded
+        assert loaded.model is not None, "a packed model has no original"
+        linears = packable_linears(loaded.model, loaded.dtype)
+        if not linears:
+            return
+        plan = comparison_plan(loaded)
+        expected = self.execute(plan)
+        try:
+            self._packer = pack_linears(loaded.model, linears, library, loaded.dtype)
+            found = self.execute(plan)
+        except (AttributeError, TypeError) as error:  # the forward reads a layer's weights itself
+            raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error
+        check_agreement(loaded, found, expected)
+
+    @torch.inference_mode()
+    def fuse(self, decoder: FusedDecoder) -> None:
+        """Run the layers by this decoder from now on, if its logits are the original's."""
+        loaded = self.loaded
+        # Not the far plan: kernels of a GPU may count a path's keys by its positions.
+        plan = comparison_plan(loaded)
+        expected = self.execute(plan)
+        assert loaded.model is not None, "a packed model has no original"
+        is_rounded = loaded.dtype is not torch.float32 and has_experts(loaded.model)
+        least = TOLERANCE_OF_EXPERTS if is_rounded else 0.0
+        self._fused = decoder
+        try:
+            error = check_agreement(loaded, self.execute(plan), expected, least=least)
+        except Exception as reason:  # Triton's: no compiler, an unknown device
+            self._fused = None
+            log.warning("transformers runs the model, because its fused layers failed: %s", reason)
+            return
+        log.info(
+            "fused layers run the model (%s); relative error of its logits: %.1e",
+            decoder.operations.name,
+            error,
+        )

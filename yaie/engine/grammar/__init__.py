@@ -1,0 +1,1 @@
+"""Grammars: compilation, queues and the matcher of one answer."""

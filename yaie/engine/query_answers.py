@@ -1,0 +1,132 @@
+"""Answers to queries, from the tree of an engine. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+
+from msgspec.structs import replace
+
+from yaie.base.errors import InvalidRequest
+from yaie.base.queries import (
+    Answer,
+    CacheDescription,
+    DescribeCache,
+    ExplainPrompt,
+    Explanation,
+    FlushCache,
+    Flushed,
+    ListBranches,
+    Query,
+)
+from yaie.kvcache.explain import explain
+from yaie.kvcache.largest_branches import largest_branches
+from yaie.kvcache.radix_tree import RadixTree
+
+_MARK_S, _MOST_MARKS = 1.0, 2**14
+_MOST_SALTS = 256  # namespaces of one owner that are looked into, the newest
+
+
+def namespace_of(owner: str, cache_salt: str) -> Hashable:
+    """Return the namespace of a request."""
+    return (owner, cache_salt)
+
+
+class Times:
+    """Times of past clocks of the tree: one a second, for some hours."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[int, float]] = deque(maxlen=_MOST_MARKS)  # clock, seconds
+
+    def note(self, clock: int, now: float) -> None:
+        """Note the clock before a step."""
+        if not self._marks or now - self._marks[-1][1] >= _MARK_S:
+            self.mark(clock, now)
+
+    def mark(self, clock: int, now: float) -> None:
+        """Note the clock of something that happens now."""
+        self._marks.append((clock, now))
+
+    def age_s(self, clock: int, now: float) -> float | None:
+        """Return the seconds since the tree had this clock, to a second or to a step.
+
+        None if that is before the first mark.
+        """
+        after = bisect_right(self._marks, clock, key=lambda mark: mark[0])
+        return now - self._marks[after - 1][1] if after else None
+
+
+class Queries:
+    """Answerer of queries about one tree."""
+
+    def __init__(self, tree: RadixTree, release_lingering: Callable[[], None]) -> None:
+        """`release_lingering` unpins the paths of ended turns."""
+        self._tree = tree
+        self._release_lingering = release_lingering
+        self._times = Times()
+
+    def note_step(self, now: float) -> None:
+        """Note the time before a step."""
+        self._times.note(self._tree.clock, now)
+
+    def answer(self, query: Query, now: float) -> Answer:
+        """Answer a query. Raises `InvalidRequest` for one of an unknown kind."""
+        tree = self._tree
+        if isinstance(query, ExplainPrompt):
+            found = _explain(tree, query)
+            if (eviction := found.eviction) is not None:
+                age_s = self._times.age_s(eviction.clock, now)
+                return replace(found, eviction=replace(eviction, age_s=age_s))
+            return found
+        if isinstance(query, DescribeCache):
+            return _describe(tree)
+        if isinstance(query, ListBranches):
+            namespace = namespace_of(query.owner, query.cache_salt)
+            return largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
+        if isinstance(query, FlushCache):
+            self._times.mark(tree.clock, now)
+            self._release_lingering()
+            return Flushed(tree.clear(), tree.num_slots - tree.num_free)
+        raise InvalidRequest(f"{type(query).__name__} is no query")
+
+
+def _explain(tree: RadixTree, query: ExplainPrompt) -> Explanation:
+    return explain(
+        tree,
+        namespace_of(query.owner, query.cache_salt),
+        query.token_ids,
+        elsewhere=_elsewhere(tree, query),
+        num_shown=query.num_shown,
+    )
+
+
+def _elsewhere(tree: RadixTree, query: ExplainPrompt) -> list[Hashable]:
+    """Return the namespaces that the answer may speak of."""
+    if not query.names_salts:
+        return [namespace_of(query.owner, "")]
+    return [root for root, _ in zip(_of_owner(tree, query.owner), range(_MOST_SALTS), strict=False)]
+
+
+def _of_owner(tree: RadixTree, owner: str) -> Iterator[Hashable]:
+    return (
+        root
+        for root in reversed(tree.roots)
+        if isinstance(root, tuple) and len(root) == 2 and root[0] == owner
+    )
+
+
+def _describe(tree: RadixTree) -> CacheDescription:
+    return CacheDescription(
+        num_slots=tree.num_slots,
+        num_free=tree.num_free,
+        num_live=tree.num_live,
+        num_cached=tree.num_cached,
+        num_nodes=tree.num_nodes,
+        num_namespaces=len(tree.roots),
+        clock=tree.clock,
+        num_evicted_tokens=tree.num_evicted_tokens,
+        num_evicted_nodes=tree.num_evicted_nodes,
+        num_remembered_branches=len(tree.evicted),
+        remembered_bytes=tree.evicted.num_bytes,
+    )

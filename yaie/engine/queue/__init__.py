@@ -1,0 +1,1 @@
+"""Waiting requests: scheduling policies, tenant shares, queue limits and preemption."""

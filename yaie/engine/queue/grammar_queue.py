@@ -1,0 +1,112 @@
+"""Requests that wait for their grammar, outside the scheduler. Used by the engine core."""
+
+from __future__ import annotations
+
+from yaie.base.errors import YaieError
+from yaie.base.types import Grammar
+from yaie.engine.grammar.compile_pool import Compilation, GrammarThreads
+from yaie.engine.grammar.compiler import GrammarCompiler
+from yaie.engine.grammar.matcher import GrammarState
+from yaie.engine.request import Request
+
+_POLL_S = 0.005  # of an engine without other work: also the delay of a message to it
+
+
+class Entry:
+    """A waiting request, and the sequences that were aborted meanwhile."""
+
+    __slots__ = ("aborted", "compilation", "error", "param", "request")
+
+    def __init__(self, request: Request, compilation: Compilation, param: str) -> None:
+        self.request = request
+        self.compilation = compilation
+        self.param = param
+        self.aborted: set[int] = set()
+        self.error: YaieError | None = None  # in place of the grammar
+
+
+class GrammarQueue:
+    """The waiting requests of one engine core."""
+
+    def __init__(self, compiler: GrammarCompiler, threads: GrammarThreads | None = None) -> None:
+        self._compiler = compiler
+        self._threads = threads or GrammarThreads(compiler.compile, compiler.prepare)
+        self._entries: dict[str, Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, request_id: str) -> bool:
+        return request_id in self._entries
+
+    def check(self, grammar: Grammar) -> None:
+        """Compile a grammar and wait for it, on any thread.
+
+        Raises `InvalidRequest` or `Overloaded`.
+        """
+        if self._compiler.cached(grammar) is not None:
+            return
+        compilation = self._threads.start(grammar)
+        while (outcome := self._threads.outcome(compilation, grammar.param)) is None:
+            self._threads.wait(_POLL_S)
+        if isinstance(outcome, YaieError):
+            raise outcome
+
+    def add(self, request: Request, grammar: Grammar) -> bool:
+        """Give a request its grammar; False if it waits here until `ready` returns it.
+
+        Raises `Overloaded` if too many grammars are being compiled.
+        """
+        state = self._compiler.cached(grammar)
+        if state is not None:
+            _give(request, state)
+            return True
+        compilation = self._threads.start(grammar)
+        self._entries[request.request_id] = Entry(request, compilation, grammar.param)
+        return False
+
+    def abort(self, request_id: str, index: int | None) -> Request | None:
+        """Return and forget an aborted request; of a single sequence only note the end."""
+        entry = self._entries.get(request_id)
+        if entry is None:
+            return None
+        if index is not None:
+            entry.aborted.add(index)
+            if len(entry.aborted) < len(entry.request.sequences):
+                return None
+        del self._entries[request_id]
+        return entry.request
+
+    def ready(self, *, may_wait: bool) -> list[Entry]:
+        """Return and forget the requests that have their grammar, or an error in place of it.
+
+        With `may_wait` it sleeps for a moment before an empty result.
+        """
+        if not self._entries:
+            return []
+        found = self._ended()
+        if not found and may_wait:
+            self._threads.wait(_POLL_S)
+            found = self._ended()
+        for entry in found:
+            del self._entries[entry.request.request_id]
+        return found
+
+    def _ended(self) -> list[Entry]:
+        ended = []
+        for entry in self._entries.values():
+            outcome = self._threads.outcome(entry.compilation, entry.param)
+            if outcome is None:
+                continue
+            if isinstance(outcome, YaieError):
+                entry.error = outcome
+            else:
+                _give(entry.request, outcome)
+            ended.append(entry)
+        return ended
+
+
+def _give(request: Request, state: GrammarState) -> None:
+    """Give each sequence a state of its own."""
+    for sequence in request.sequences:
+        sequence.sampling.take_grammar(state if sequence.index == 0 else state.copy())

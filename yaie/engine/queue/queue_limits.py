@@ -1,0 +1,187 @@
+"""The backlog: the waiting work, the measured rate of service, and limits of waiting. Pure.
+
+Work is in rows. The rows that a waiting request will need are estimated from the requests before
+it: the share of their prompts that was computed, and the length of their answers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+
+from yaie.base.errors import Overloaded, QueueTimedOut
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import GenerationRequest
+from yaie.engine.queue.wait_stats import Waits
+from yaie.engine.request import Request
+
+RETRY_AFTER_S = (1.0, 600.0)  # least and most
+MEMORY_S = 60.0  # of step time: the weight of a step falls by e in it
+_COUNTED = ("prompt_tokens", "cached_tokens", "num_started", "output_tokens")
+
+
+class ServiceRate:
+    """Moving totals of what the engine did, over the seconds that its steps took."""
+
+    def __init__(self, has_backlog: Callable[[], bool] = lambda: False) -> None:
+        """`has_backlog`: true after a step that left requests waiting."""
+        self._has_backlog = has_backlog
+        self._was_busy = False  # in any step so far
+        self._seconds = 0.0  # of the steps whose rows count
+        self._rows = 0.0
+        self._seen_rows = 0
+        self._totals = dict.fromkeys(_COUNTED, 0.0)
+        self._seen = dict.fromkeys(_COUNTED, 0)
+
+    def observe(self, stats: EngineStats, seconds: float) -> None:
+        """Add a step of so many seconds; `stats` has the counters after it.
+
+        Steps without a backlog are partly empty: their rows count only before the first with one.
+        """
+        keep = math.exp(-seconds / MEMORY_S)
+        rows, self._seen_rows = stats.rows_computed - self._seen_rows, stats.rows_computed
+        is_busy = self._has_backlog()
+        if is_busy and not self._was_busy:
+            self._was_busy, self._seconds, self._rows = True, 0.0, 0.0
+        if is_busy or not self._was_busy:
+            self._seconds = keep * self._seconds + seconds
+            self._rows = keep * self._rows + rows
+        for name in _COUNTED:
+            count = getattr(stats, name)
+            self._totals[name] = keep * self._totals[name] + count - self._seen[name]
+            self._seen[name] = count
+
+    @property
+    def rows_per_s(self) -> float:
+        """Rows a second, during steps only; 0 before the first step."""
+        return self._rows / self._seconds if self._seconds > 0 else 0.0
+
+    @property
+    def uncached_share(self) -> float:
+        """Share of prompt tokens that were computed; 1 before the first."""
+        if not self._totals["prompt_tokens"]:
+            return 1.0
+        return 1.0 - self._totals["cached_tokens"] / self._totals["prompt_tokens"]
+
+    @property
+    def output_len(self) -> float:
+        """Tokens of an answer; 0 before the first."""
+        return self._totals["output_tokens"] / max(1.0, self._totals["num_started"])
+
+
+class Backlog:
+    """The requests that wait for admission: their work together, and the end of their patience."""
+
+    def __init__(self, timeout_s: float = 0.0) -> None:
+        """`timeout_s`: longest wait of any request; 0 sets no limit."""
+        self.rate = ServiceRate(lambda: bool(self._waiting) or self._had_overdue)
+        self._timeout_s = timeout_s or math.inf
+        self.waits = Waits()
+        self._waiting: dict[Request, None] = {}  # in order of arrival
+        self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
+        self._had_overdue = False  # after the last admission
+        self.num_sequences = 0
+        self.num_prompt_tokens = 0
+        self._most_output = 0  # tokens, if every answer gets as long as its request allows
+
+    def add(self, request: Request) -> None:
+        """Add a request that begins to wait."""
+        self._count(request, 1)
+        self._waiting[request] = None
+        self.waits.arrive(request)
+        if (limit_s := self.limit_s(request)) < math.inf:
+            deadline = (request.arrived_s + limit_s, request.arrival, request)
+            heapq.heappush(self._deadlines, deadline)
+
+    def remove(self, request: Request) -> None:
+        """Remove a request that was admitted or has ended; ignore one that was overdue."""
+        if request not in self._waiting:
+            return
+        self._count(request, -1)
+        del self._waiting[request]
+        self.waits.leave(request)
+        if len(self._deadlines) > 64 + 2 * len(self._waiting):
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiting]
+            heapq.heapify(self._deadlines)
+
+    def check_room(
+        self, request: GenerationRequest, config: EngineConfig, num_free_places: int
+    ) -> None:
+        """Raise `Overloaded` if a new request finds the queue full.
+
+        Between two steps all new requests wait, so those with free places do not count against
+        `max_waiting`, nor those of one step's rows against `max_waiting_tokens`. A request finds
+        room in an empty queue, however long its prompt is.
+        """
+        waiting, limit = len(self._waiting), config.max_waiting
+        if waiting >= limit and self.num_sequences >= limit + num_free_places:
+            raise self._full(f"{waiting} waiting, max_waiting={limit}")
+        tokens, limit = self.num_prompt_tokens, config.max_waiting_tokens
+        total = tokens + len(request.prompt_token_ids)
+        if limit and waiting and total > limit + config.max_step_rows:
+            raise self._full(f"prompts of {tokens} tokens waiting, max_waiting_tokens={limit}")
+
+    def _full(self, counts: str) -> Overloaded:
+        after_s = self.retry_after_s
+        return Overloaded(
+            f"the waiting queue is full ({counts}); retry in {after_s:.0f} s",
+            retry_after_s=after_s,
+        )
+
+    def oldest_wait_s(self, now: float) -> float:
+        """Return the wait of the oldest request until now; 0 if none waits."""
+        oldest = next(iter(self._waiting), None)
+        return 0.0 if oldest is None else now - oldest.arrived_s
+
+    def limit_s(self, request: Request) -> float:
+        """Return the longest wait of a request; infinity without a limit."""
+        own_s = request.queue_timeout_s
+        return self._timeout_s if own_s is None else min(own_s, self._timeout_s)
+
+    def take_overdue(self, now: float) -> list[Request]:
+        """Remove and return the requests that have waited longer than their limit."""
+        overdue = []
+        while self._deadlines and self._deadlines[0][0] < now:
+            request = heapq.heappop(self._deadlines)[2]
+            if request in self._waiting:
+                self.remove(request)
+                overdue.append(request)
+        self._had_overdue = bool(overdue)
+        return overdue
+
+    def timed_out(self, request: Request) -> QueueTimedOut:
+        """Return the error of an overdue request; it advises by the limit that ended it."""
+        limit_s, after_s = self.limit_s(request), self.retry_after_s
+        is_own = limit_s < self._timeout_s
+        whose = "its own limit" if is_own else "the limit of the engine"
+        advice = "allow more with queue_timeout_s" if is_own else "send fewer requests at a time"
+        return QueueTimedOut(
+            f"the request waited {limit_s:g} s for admission, {whose}; "
+            f"retry in {after_s:.0f} s, or {advice}",
+            param="queue_timeout_s" if is_own else None,
+            retry_after_s=after_s,
+        )
+
+    def _count(self, request: Request, sign: int) -> None:
+        sequences = len(request.sequences)
+        self.num_sequences += sign * sequences
+        self.num_prompt_tokens += sign * len(request.prompt)
+        self._most_output += sign * sequences * request.max_new_tokens
+
+    @property
+    def num_rows(self) -> float:
+        """Rows that the waiting requests will need: uncached prompt tokens and answers."""
+        output = min(self.num_sequences * self.rate.output_len, self._most_output)
+        return self.num_prompt_tokens * self.rate.uncached_share + output
+
+    @property
+    def retry_after_s(self) -> float:
+        """Whole seconds until the last of the waiting is admitted, within `RETRY_AFTER_S`.
+
+        Running sequences are left out: as many rows are still running at the end of that time.
+        """
+        least, most = RETRY_AFTER_S
+        rate = self.rate.rows_per_s
+        return min(max(math.ceil(self.num_rows / rate), least), most) if rate else least

@@ -1,0 +1,1 @@
+"""Sampling: logit rules, truncation and the samplers of CPU and GPU."""

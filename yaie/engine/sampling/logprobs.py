@@ -1,0 +1,91 @@
+"""Log-probabilities of tokens under the model, with ranks and the most likely alternatives.
+
+Called by the sampler for sampled tokens and by the engine core for the tokens of a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from yaie.base.types import TokenLogprobs
+
+CHUNK_ELEMENTS = 2**26  # logits worked on at once: bounds the memory of a step
+
+
+def token_logprobs(
+    logits: Tensor,
+    rows: Sequence[int],
+    token_ids: Sequence[int],
+    num_top: Sequence[int],
+    *,
+    one_by_one: bool = False,
+) -> list[TokenLogprobs]:
+    """Return natural log-probabilities under the model's own `logits` [rows, vocab].
+
+    For each i: of `token_ids[i]` in row `rows[i]`, with its rank, and of the `num_top[i]` most
+    likely tokens. Lower ids come first among equals. `one_by_one` makes the bits independent of
+    the other rows: torch splits and rounds the sum over a row by the number of rows.
+    """
+    results: list[TokenLogprobs] = []
+    size = 1 if one_by_one else max(1, CHUNK_ELEMENTS // logits.shape[1])
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        results += _chunk_logprobs(logits, rows[part], token_ids[part], num_top[part])
+    return results
+
+
+def _chunk_logprobs(
+    logits: Tensor, rows: Sequence[int], token_ids: Sequence[int], num_top: Sequence[int]
+) -> list[TokenLogprobs]:
+    vocab_size = logits.shape[1]
+    own = logits.index_select(0, torch.tensor(rows, device=logits.device)).float()
+    normaliser = own.logsumexp(dim=-1, keepdim=True)
+    chosen = torch.tensor(token_ids, device=logits.device).unsqueeze(1)
+    value = own.gather(1, chosen)
+    ids = torch.arange(vocab_size, device=logits.device)
+    above = (own > value) | ((own == value) & (ids < chosen))
+    ranks = cast("list[int]", (above.sum(dim=-1) + 1).tolist())
+    chosen_logprobs = cast("list[float]", (value - normaliser).squeeze(1).tolist())
+    tops = _top_tokens(own, normaliser, max(num_top))
+    return [
+        TokenLogprobs(
+            token_id=token_id,
+            logprob=chosen_logprobs[i],
+            rank=ranks[i],
+            top=tuple(tops[i][: num_top[i]]),
+        )
+        for i, token_id in enumerate(token_ids)
+    ]
+
+
+def _top_tokens(own: Tensor, normaliser: Tensor, count: int) -> list[list[tuple[int, float]]]:
+    """Return the `count` most likely (token id, logprob) of each row, equal ones by id."""
+    if count == 0:
+        return [[] for _ in range(own.shape[0])]
+    count = min(count, own.shape[1])
+    # One more than requested, to detect a tie across the border: topk orders ties arbitrarily.
+    values, ids = own.topk(min(count + 1, own.shape[1]), dim=-1)
+    if values.shape[1] > count:
+        torn = (values[:, count - 1] == values[:, count]).nonzero().squeeze(1)
+        if len(torn):
+            exact, exact_ids = own[torn].sort(dim=-1, descending=True, stable=True)
+            values[torn] = exact[:, : values.shape[1]]
+            ids[torn] = exact_ids[:, : values.shape[1]]
+    values, ids = values[:, :count], ids[:, :count]
+    logprobs = (values - normaliser).tolist()
+    lines = zip(values.tolist(), ids.tolist(), logprobs, strict=True)
+    # Sort by logits: two of them may round to one log-probability, and topk's order of the two
+    # depends on `count`.
+    return [
+        [
+            (token_id, logprob)
+            for _, token_id, logprob in sorted(
+                zip(logits, line_ids, line, strict=True), key=lambda top: (-top[0], top[1])
+            )
+        ]
+        for logits, line_ids, line in lines
+    ]

@@ -1,0 +1,71 @@
+"""One step on its way through the engine: scheduled, executed, applied. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+
+import msgspec
+
+from yaie.attention.plan import StepPlan
+from yaie.base.stats import EngineStats
+from yaie.base.types import TokenLogprobs
+from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.sampling_state import SamplingState
+from yaie.kvcache.node import Node
+from yaie.kvcache.radix_tree import RadixTree
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTask:
+    """One token to sample: for `sequence`, from row `logit_row` of the step's logits."""
+
+    sequence: Sequence
+    logit_row: int  # shared by sequences whose cursors coincide
+
+    @property
+    def state(self) -> SamplingState:
+        """The sampling state of the sequence."""
+        return self.sequence.sampling
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLogits:
+    """The rows of the logits that belong to a prompt pass."""
+
+    sequence: PromptPass
+    first: int  # position of the token whose row is the first
+    logit_rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledStep:
+    """The plan of a step and the sequences that it serves."""
+
+    plan: StepPlan
+    sample_tasks: tuple[SampleTask, ...]  # older sequences first
+    prompt_logits: tuple[PromptLogits, ...]
+    computed: List[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
+    members: tuple[Sequence, ...]  # every sequence that has a row in the step
+    num_prompt_rows: int  # rows that were added for sequences without output
+    is_extended: bool = False  # made of the step before, see `kept_step.py`
+
+    def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
+        """Mark the rows as computed, and add the step to the counters."""
+        for node, num_computed in self.computed:
+            tree.mark_computed(node, num_computed)
+        tree.advance(self.plan.num_rows)
+        stats.num_steps += 1
+        stats.num_extended_steps += self.is_extended
+        stats.rows_computed += self.plan.num_rows
+        stats.prompt_rows_computed += self.num_prompt_rows
+        stats.decode_rows_computed += self.plan.num_rows - self.num_prompt_rows
+        stats.kv_tokens_read += self.plan.kv_tokens_read
+        stats.kv_tokens_unshared += self.plan.kv_tokens_unshared
+
+
+class SampledToken(msgspec.Struct, frozen=True, gc=False):
+    """A token that the sampler chose for one sequence."""
+
+    token_id: int
+    logprobs: TokenLogprobs | None = None

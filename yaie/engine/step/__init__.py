@@ -1,0 +1,1 @@
+"""One step: its batch, its incremental update, and the deltas that it yields."""

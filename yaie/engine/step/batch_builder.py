@@ -1,0 +1,128 @@
+"""Selection of the rows of one step, and their plan. Pure; used by the scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+
+from yaie.attention.plan import FoldingCost, RowSelection, plan_step
+from yaie.engine.queue.policy_protocol import AdmissionPolicy
+from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.scheduled_step import SampleTask, ScheduledStep
+from yaie.engine.step.incremental_step import KeptStep, can_keep_step
+from yaie.engine.step.preemption import first_by_standing
+from yaie.engine.step.prompt_logprobs import PromptRows
+from yaie.engine.step.row_limit import StepRows
+from yaie.kvcache.radix_tree import RadixTree
+
+
+class StepMaker:
+    """The maker of steps for running sequences; it keeps the last one to extend it."""
+
+    def __init__(
+        self,
+        tree: RadixTree,
+        policy: AdmissionPolicy,
+        *,
+        max_step_rows: int,
+        max_running: int,
+        folding: FoldingCost | None = None,
+    ) -> None:
+        self._tree = tree
+        self._policy = policy
+        self.rows = StepRows(max_step_rows)
+        self._max_running = max_running
+        self._folding = folding
+        self._kept: KeptStep | None = None
+
+    def next(self, running: List[Sequence]) -> ScheduledStep:
+        """Return the next step: the last one extended if that suffices, else a new one.
+
+        The results of the last one are in the tree. Adds the rows of sequences without output to
+        their request's `num_paid_rows`.
+        """
+        step = self._kept.next(running) if self._kept is not None else None
+        if step is None:
+            step = self.make(running)
+            self._kept = KeptStep(running, step) if can_keep_step(running, step) else None
+        return step
+
+    def retry_smaller(self, step: ScheduledStep) -> bool:
+        """Have the next steps at most half the rows of one that failed; False if it has one row."""
+        self.forget()
+        self.rows.shrink(step.plan.num_rows)
+        return step.plan.num_rows > 1
+
+    def forget(self) -> None:
+        """Make the next step from scratch."""
+        self._kept = None
+
+    def make(self, running: List[Sequence]) -> ScheduledStep:
+        """Return a step made from scratch; see `schedule_rows`."""
+        return schedule_rows(
+            running,
+            tree=self._tree,
+            policy=self._policy,
+            max_step_rows=self.rows.limit,
+            max_running=self._max_running,
+            folding=self._folding,
+        )
+
+
+def schedule_rows(
+    running: List[Sequence],
+    *,
+    tree: RadixTree,
+    policy: AdmissionPolicy,
+    max_step_rows: int,
+    max_running: int,
+    folding: FoldingCost | None,
+) -> ScheduledStep:
+    """Choose at most `max_step_rows` rows for the running sequences, and lay them out.
+
+    Adds the rows of sequences without output to their request's `num_paid_rows`.
+    """
+    selection = RowSelection(max_step_rows)
+    prompt_rows = PromptRows(running, max_running)
+    sampling: list[Sequence] = []
+    members: list[Sequence] = []
+    num_prompt_rows = 0
+    for sequence in in_row_order(running, policy):
+        assert sequence.cursor is not None
+        before = selection.num_rows
+        if isinstance(sequence, PromptPass):
+            is_member = prompt_rows.add(selection, sequence, tree.path(sequence.cursor))
+        else:
+            _, is_member = selection.add(sequence.cursor)
+            if is_member:
+                sampling.append(sequence)
+        rows = selection.num_rows - before
+        if rows or is_member:
+            members.append(sequence)
+        if not sequence.is_decoding:
+            num_prompt_rows += rows
+            sequence.request.num_paid_rows += rows
+    planned = plan_step(selection, folding)
+    index = planned.logit_index
+    sampling.sort(key=lambda seq: seq.order)
+    return ScheduledStep(
+        plan=planned.plan,
+        sample_tasks=tuple(SampleTask(seq, index[seq.last_token]) for seq in sampling),
+        prompt_logits=prompt_rows.logits(tree, index),
+        computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
+        members=tuple(members),
+        num_prompt_rows=num_prompt_rows,
+    )
+
+
+def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
+    """Return the sequences that need one row, then the others, each in order of admission.
+
+    One row yields a token now, and a client waits for it. The first by standing goes before its
+    equals, so that it progresses in every step, however many rows the others need.
+    """
+    first = first_by_standing(running, policy)
+    rank = policy.rank
+    return sorted(  # stable: `running` is in order of admission
+        running,
+        key=lambda seq: (seq.count_pending_rows() > 1, rank(seq.request), seq is not first),
+    )

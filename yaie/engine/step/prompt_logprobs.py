@@ -1,0 +1,60 @@
+"""Log-probabilities of prompts: a pass over the prompt that precedes a request's sequences.
+
+A prompt pass computes logits at every position, also of cached tokens. Memory is planned for
+`max_running` + `MIN_PROMPT_LOGITS` rows of logits a step. Passes share the rows that samples
+leave of `max_running`, and at least `MIN_PROMPT_LOGITS`. Used by the scheduler; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+
+from yaie.attention.plan import RowSelection
+from yaie.base.types import MIN_PROMPT_LOGITS
+from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.scheduled_step import PromptLogits
+from yaie.kvcache.node import Node
+from yaie.kvcache.radix_tree import RadixTree
+
+
+def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:
+    """Return how many rows of logits the prompt passes of a step share."""
+    return max(MIN_PROMPT_LOGITS, max_running - num_sampling)
+
+
+class PromptRows:
+    """The rows of one step that belong to prompt passes."""
+
+    def __init__(self, running: List[Sequence], max_running: int) -> None:
+        num_sampling = sum(not isinstance(seq, PromptPass) for seq in running)
+        self._room = room_for_prompt_logits(num_sampling, max_running)
+        self._selected: list[tuple[PromptPass, int, int]] = []  # positions first to end
+
+    def add(self, selection: RowSelection, prompt_pass: PromptPass, path: list[Node]) -> bool:
+        """Select the next positions of a pass; False if the step's rows or logits are used up."""
+        request = prompt_pass.request
+        assert request.prompt_logprobs is not None
+        first = len(request.prompt_logprobs)
+        end = first + min(request.num_missing_prompt_logprobs, self._room)
+        if end > first:
+            end = selection.add_prompt_logits(path, first, end)
+        if end == first:
+            return False
+        self._room -= end - first
+        selection.kv_tokens_unshared += end
+        self._selected.append((prompt_pass, first, end))
+        return True
+
+    def logits(
+        self, tree: RadixTree, index: dict[tuple[Node, int], int]
+    ) -> tuple[PromptLogits, ...]:
+        """Return the logit rows of all selected positions; `index` is the plan's."""
+        found = []
+        for prompt_pass, first, end in self._selected:
+            assert prompt_pass.cursor is not None
+            rows: list[int] = []
+            for node in tree.path(prompt_pass.cursor):
+                start, stop = max(first, node.start), min(end, node.end)
+                rows.extend(index[(node, position - node.start)] for position in range(start, stop))
+            found.append(PromptLogits(prompt_pass, first, tuple(rows)))
+        return tuple(found)

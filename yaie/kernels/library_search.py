@@ -1,0 +1,234 @@
+"""The search for this process's kernel library. Called by the CPU attention backend and `doctor`.
+
+In this order: the library prebuilt in the package, if it is of this source; a library that this
+user compiled before; a library compiled now, in a temporary folder where the cache is read-only.
+If all fail, torch computes instead and `status()` has the reason.
+
+The variable YAIE_KERNELS restricts the search: `off` disables the library; the name of an
+instruction set (amx, bf16, vnni, avx512, avx2, portable) forces that set; of several names,
+separated by commas, or of `all`, the library has each and uses the best.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaie.base.errors import ConfigError
+from yaie.kernels import build, cache_cleanup, instruction_sets
+from yaie.kernels.library import Library, UnusableLibrary
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "YAIE_KERNELS"
+AUTO, ALL, OFF = "auto", "all", "off"
+FAILED = "failed"  # name of a file in the cache, beside the library that could not be compiled
+REMEMBERED_S = 24 * 3600  # a failure may be temporary: a full disk, a compiler without its headers
+PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
+_DISABLED = f"switched off by {VARIABLE}={OFF}"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Outcome of the search, with its reason for people."""
+
+    loaded: bool
+    reason: str
+    switched_off: bool = False  # by YAIE_KERNELS=off
+
+
+class Loader:
+    """A search that runs once; threads may share it.
+
+    option: the value of YAIE_KERNELS; None reads the variable.
+    prebuilt: path of the library in the package.
+    run_compiler: runs a compiler's command line, see `build.run_compiler`.
+    open_library: loads a file; raises OSError if it is unusable.
+    """
+
+    def __init__(
+        self,
+        option: str | None = None,
+        *,
+        prebuilt: Path = PREBUILT,
+        run_compiler: build.RunCompiler = build.run_compiler,
+        open_library: Callable[[Path], Library] = Library,
+    ) -> None:
+        self._option = option
+        self._prebuilt = prebuilt
+        self._run_compiler = run_compiler
+        self._open_library = open_library
+        self._lock = threading.Lock()
+        self._done = False
+        self._library: Library | None = None
+        self._reason = "not loaded yet"
+
+    def load(self) -> Library | None:
+        """Return the library, or None; the first call searches and may compile.
+
+        Raises ConfigError if the option names an instruction set that this machine lacks.
+        """
+        with self._lock:
+            if not self._done:
+                option = self._option or os.environ.get(VARIABLE) or AUTO
+                self._library, self._reason = self._find(option)
+                self._done = True
+            return self._library
+
+    def status(self) -> Status:
+        """Return the outcome of `load`, with its reason."""
+        self.load()
+        return Status(self._library is not None, self._reason, self._reason == _DISABLED)
+
+    def _find(self, option: str) -> tuple[Library | None, str]:
+        if option == OFF:
+            return None, _DISABLED
+        if not build.is_supported_platform():
+            return None, "there are no kernels for this system"
+        known = instruction_sets.of_this_machine()
+        chosen = known if option in (AUTO, ALL) else tuple(option.split(","))
+        if not set(known).issuperset(chosen):
+            raise _unknown_option(option)
+        try:
+            library, origin = self._open(option)
+        except (build.BuildFailed, OSError) as error:
+            return None, str(error)
+        if option not in (AUTO, ALL):
+            library.use_instruction_set(min(chosen, key=known.index))
+        return library, f"{library.instruction_set}, {origin}"
+
+    def _open(self, option: str) -> tuple[Library, str]:
+        if self._prebuilt.is_file():
+            # Built for another machine or source: compile instead.
+            with contextlib.suppress(OSError):
+                return self._open_library(self._prebuilt), "prebuilt"
+        compilers = build.require_compilers()
+        failures: dict[tuple[str, ...], Exception] = {}
+        for sets in _choices(option):
+            try:
+                library, origin = self._compile_with_any(compilers, sets)
+            except (build.BuildFailed, OSError) as error:
+                failures[sets] = error
+            else:
+                without = (f"; without {', '.join(sets)}: {why}" for sets, why in failures.items())
+                return library, "".join((origin, *without))
+        raise next(iter(failures.values()))
+
+    def _compile_with_any(self, compilers: list[str], sets: tuple[str, ...]) -> tuple[Library, str]:
+        """Return a library of the first compiler that works, or raise the first failure."""
+        failures: list[Exception] = []
+        for compiler in compilers:
+            try:
+                return self._get_compiled(compiler, sets)
+            except UnusableLibrary:
+                raise
+            except (build.BuildFailed, OSError) as error:
+                failures.append(error)
+        raise failures[0]
+
+    def _get_compiled(self, compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
+        """Return a library with these sets (empty: all), from the cache or compiled now.
+
+        A failure is remembered for a day in the cache, so that each start does not repeat it.
+        """
+        target = build.cached_library(compiler, sets)
+        for cached in (target, build.cached_library(compiler)):
+            if build.is_whole(cached):
+                try:
+                    library = self._open_library(cached)
+                    cache_cleanup.note_use(cached)
+                    return library, "compiled before"
+                except UnusableLibrary:
+                    if cached == target:
+                        raise  # compiling it again would not help
+                except OSError:
+                    pass  # compile again
+        marker = target.parent / FAILED
+        _raise_remembered(marker)
+        log.info("compiling the kernels, once (about 15 s)")
+        try:
+            build.compile_library(compiler, target, sets, run=self._run_compiler)
+            library = self._open_library(target)
+        except build.CannotWrite as error:
+            return self._compile_for_this_process(compiler, sets, str(error))
+        except UnusableLibrary:
+            raise  # the cached file gives the same error at the next start
+        except (build.BuildFailed, OSError) as error:
+            with contextlib.suppress(OSError):
+                marker.write_text(str(error), encoding="utf-8")
+            raise
+        marker.unlink(missing_ok=True)
+        cache_cleanup.remove(build.cache_folder())
+        return library, f"compiled with {compiler}"
+
+    def _compile_for_this_process(
+        self, compiler: str, sets: tuple[str, ...], reason: str
+    ) -> tuple[Library, str]:
+        """Return a library from a private folder that is removed once the file is loaded."""
+        try:
+            temporary = tempfile.TemporaryDirectory(prefix="yaie-kernels-")
+        except OSError as error:
+            detail = f"a temporary folder also failed: {error.strerror}"
+            raise build.BuildFailed(f"{reason}; {detail}") from None
+        with temporary as folder:
+            target = Path(folder) / build.LIBRARY_NAME
+            build.compile_library(compiler, target, sets, run=self._run_compiler)
+            library = self._open_library(target)
+        log.warning(
+            "the kernels are compiled at each start, because they cannot be stored: %s; make the "
+            "folder writable, or set XDG_CACHE_HOME to one that is",
+            reason,
+        )
+        return library, f"compiled with {compiler} for this process alone: {reason}"
+
+
+_loader = Loader()
+
+
+def load() -> Library | None:
+    """Return the kernel library of this process, or None; the first call may compile.
+
+    Raises ConfigError if YAIE_KERNELS names an instruction set that this machine lacks.
+    """
+    return _loader.load()
+
+
+def status() -> Status:
+    """Return the outcome of `load`, with its reason."""
+    return _loader.status()
+
+
+def _unknown_option(option: str) -> ConfigError:
+    known = ", ".join((AUTO, ALL, OFF, *instruction_sets.of_this_machine()))
+    return ConfigError(
+        f"{VARIABLE} is {option!r}; on this machine it may be {known}", param=VARIABLE
+    )
+
+
+def _choices(option: str) -> list[tuple[str, ...]]:
+    """Return the sets to compile in order of preference: a compiler may lack the first ones."""
+    if option == ALL:
+        return [()]
+    if option == AUTO:
+        return [(name,) for name in instruction_sets.of_this_machine()]
+    return [tuple(sorted(option.split(",")))]
+
+
+def _raise_remembered(marker: Path) -> None:
+    """Raise `BuildFailed` with the stored reason if compiling failed within a day."""
+    try:
+        age_s = time.time() - marker.stat().st_mtime
+        reason = marker.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    if age_s < REMEMBERED_S:
+        raise build.BuildFailed(
+            f"{reason} (tried before; tried again after a day, or once {marker} is removed)"
+        )

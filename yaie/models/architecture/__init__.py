@@ -1,0 +1,1 @@
+"""Architectures: support checks, attention hook, layer shapes and text backbones."""

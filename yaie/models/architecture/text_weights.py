@@ -1,0 +1,108 @@
+"""The weights of a wrapper's text part, by the names of its text-only class. Torch-free."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from yaie.base.errors import ModelUnsupported
+from yaie.models.architecture.text_backbones import CROSS_LAYERS
+from yaie.models.files.checkpoint import Checkpoint, StoredTensor, summarize
+
+# Names of text tensors, as wrappers were saved over the years:
+#   model.language_model.layers.0...   language_model.model.layers.0...   model.layers.0...
+_TEXT = re.compile(
+    r"(?:thinker\.)?"
+    r"(?:(?:model\.)?(?:language_model|text_model)\.(?:model\.)?(?P<inner>.+)"
+    r"|(?P<own>lm_head\..+|model\.(?:embed_tokens|layers|norm)\..+))"
+)
+HEAD = "lm_head."
+_BLOCKS = "blocks."
+_EMBEDDING = "model.embed_tokens.weight"
+_LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
+_SCALES = ("_scale_inv", "_scale")  # of experts in fp8
+_JOINED_EXPERTS = re.compile(r"model\.layers\.\d+\.mlp\.experts\.(gate_up_proj|down_proj)")
+
+
+def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, Any]) -> Checkpoint:
+    """Return the text part of a wrapper's checkpoint, with files and sizes of it alone.
+
+    `config` is that of the text part. Raises `ModelUnsupported` if there is none.
+    """
+    tensors: dict[str, StoredTensor] = {}
+    cross = config.get(CROSS_LAYERS) or ()
+    for stored, tensor in checkpoint.tensors.items():
+        name = text_name(stored)
+        if name is not None and cross:
+            name = _renumbered(name, cross)
+        if name is not None:
+            tensors[name] = replace(tensor, name=name, stored_as=stored)
+    if not tensors:
+        raise ModelUnsupported(
+            f"{folder} holds no text model: none of its {len(checkpoint.tensors)} tensors has a "
+            f"name such as model.language_model.norm.weight; download it again",
+            code="model_damaged",
+        )
+    used = {tensor.file for tensor in tensors.values()}
+    files = tuple(file for file in checkpoint.files if file in used)
+    return summarize(folder, files, _in_shape(tensors, config))
+
+
+def text_name(stored: str) -> str | None:
+    """Return the name of a text tensor in the text-only class; None for other tensors."""
+    found = _TEXT.fullmatch(stored)
+    if found is None:
+        return None
+    inner = found["inner"]
+    if inner is None:
+        return found["own"]
+    if inner.startswith(_BLOCKS):  # Kimi K2.5, saved by transformers
+        inner = f"layers.{inner.removeprefix(_BLOCKS)}"
+    return inner if inner.startswith(HEAD) else f"model.{inner}"
+
+
+def _renumbered(name: str, cross: list[int]) -> str | None:
+    """Return a tensor's name without the layers for images; None for a tensor of these."""
+    found = _LAYER.fullmatch(name)
+    if found is None:
+        return name
+    layer = int(found[1])
+    if layer in cross:
+        return None
+    return f"model.layers.{layer - sum(other < layer for other in cross)}.{found[2]}"
+
+
+def _in_shape(
+    tensors: dict[str, StoredTensor], config: Mapping[str, Any]
+) -> dict[str, StoredTensor]:
+    """Return the tensors in the shapes of the text-only class.
+
+    Llama 3.2 Vision has rows in its embedding for images; Qwen3-VL stores joined experts
+    with the inputs first.
+    """
+    embedding, vocab_size = tensors.get(_EMBEDDING), config.get("vocab_size")
+    if embedding is None or len(embedding.shape) != 2:
+        return tensors
+    rows, hidden = embedding.shape
+    shaped = dict(tensors)
+    if CROSS_LAYERS in config and isinstance(vocab_size, int) and vocab_size < rows:
+        shaped[_EMBEDDING] = replace(embedding, shape=(vocab_size, hidden), num_rows=vocab_size)
+    for name, tensor in tensors.items():
+        found = _JOINED_EXPERTS.fullmatch(name)
+        if found is None or len(tensor.shape) != 3:
+            continue
+        _, first, second = tensor.shape  # [E, 2I, H] and [E, H, I] in the text-only class
+        wanted, other = (first, second) if found[1] == "down_proj" else (second, first)
+        if wanted != hidden and other == hidden:
+            for part in (name, *(f"{name}{suffix}" for suffix in _SCALES)):
+                if part in tensors and len(tensors[part].shape) == 3:
+                    shaped[part] = _transposed(tensors[part])
+    return shaped
+
+
+def _transposed(tensor: StoredTensor) -> StoredTensor:
+    experts, first, second = tensor.shape
+    return replace(tensor, shape=(experts, second, first), is_transposed=True)

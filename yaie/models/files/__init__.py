@@ -1,0 +1,1 @@
+"""Model files: checkpoints, GGUF, downloads and the index of models."""

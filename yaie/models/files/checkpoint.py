@@ -1,0 +1,303 @@
+"""The config and the headers of the weight files of a model folder, read without its weights.
+
+Torch-free and quick: a damaged folder is refused before a model is built.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.models.files.gguf.hf_folder import LINK
+
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+# Files of early quantization tools; today their content is part of config.json.
+OLDER_CONFIGS = {
+    "quantize_config.json": "gptq",
+    "quant_config.json": "awq",
+    "hf_quant_config.json": "modelopt",
+}
+ADAPTER_CONFIG = "adapter_config.json"  # transformers would apply it, given the peft library
+MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+_LENGTH_BYTES = 8
+
+# Name in a safetensors header -> bytes of an element.
+ELEMENT_BYTES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U64": 8,
+    "U32": 4,
+    "U16": 2,
+    "U8": 1,
+    "BOOL": 1,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "F8_E8M0": 1,
+}
+# Types of the format that are refused.
+_UNREAD = ("F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4", "F6_E2M3", "F6_E3M2", "C64")
+DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """The place of a tensor in its file."""
+
+    file: Path
+    name: str
+    kind: str  # type name of the header: "F16", "I32", ...; in GGUF "Q8_0" and others
+    shape: tuple[int, ...]
+    first_byte: int  # in the file
+    stored_as: str = ""  # its name in the file, if that is another
+    is_transposed: bool = False  # its last two dimensions are swapped when it is read
+    num_rows: int | None = None  # the first rows are read; None: all
+
+    @property
+    def name_in_file(self) -> str:
+        """Name in the file."""
+        return self.stored_as or self.name
+
+    @property
+    def is_changed(self) -> bool:
+        """True if it is a copy of its file's bytes once it is read, and no page of the file."""
+        return self.is_transposed or self.num_rows is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The weights of a model folder, as their headers describe them."""
+
+    files: tuple[Path, ...]
+    tensors: dict[str, StoredTensor]
+    num_parameters: int  # in floating point; quantized weights do not count
+    nbytes: int
+    dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
+    gguf: Path | None = None  # the file, if the weights are in GGUF
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object from a file. Raises `ModelUnsupported` for other content."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise _damaged(path, f"it is not readable JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise _damaged(path, "it is not a JSON object")
+    return value
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read the folder's `config.json`, with the quantization config of older tools.
+
+    Raises `ModelNotFound` for a missing folder or file, `ModelUnsupported` for an adapter.
+    """
+    if not folder.is_dir():
+        raise ModelNotFound(f"{folder} is not a folder")
+    if (folder / ADAPTER_CONFIG).is_file():
+        raise ModelUnsupported(
+            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not supported: merge "
+            f"it into its base model and save that, or remove the file to serve the base model"
+        )
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelNotFound(
+            f"{folder} has no config.json; a model folder holds config.json, *.safetensors and "
+            f"tokenizer.json as on the Hugging Face hub"
+        )
+    config = read_json(path)
+    for name, method in OLDER_CONFIGS.items():
+        if not config.get("quantization_config") and (folder / name).is_file():
+            config["quantization_config"] = {"quant_method": method, **read_json(folder / name)}
+    return config
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Check all weight files of a folder against their headers; read headers only.
+
+    Raises `ModelNotFound` for missing files, `ModelUnsupported` for damaged or unreadable ones and
+    for weights of an unsupported type.
+    """
+    if (folder / LINK).exists() and not (folder / SINGLE).exists():
+        return _read_gguf_checkpoint(folder)
+    files = _weight_files(folder)
+    tensors: dict[str, StoredTensor] = {}
+    for path in files:
+        try:
+            stored = _read_header(path)
+        except OSError as error:
+            raise ModelUnsupported(
+                f"{path} cannot be read: {error.strerror}", code="model_damaged"
+            ) from None
+        tensors |= {tensor.name: tensor for tensor in stored}
+    return summarize(folder, files, tensors)
+
+
+def summarize(
+    folder: Path, files: tuple[Path, ...], tensors: dict[str, StoredTensor]
+) -> Checkpoint:
+    """Return the checkpoint of these tensors. Raises `ModelUnsupported` for unread types."""
+    elements: Counter[str] = Counter()
+    for tensor in tensors.values():
+        elements[tensor.kind] += prod(tensor.shape)
+    kinds = {kind: count for kind, count in elements.items() if kind in DTYPES}
+    if not kinds:
+        found = ", ".join(sorted(elements)) or "none"
+        raise ModelUnsupported(
+            f"{folder} holds weights of type {found}; YAIE serves float32, bfloat16 and float16"
+        )
+    return Checkpoint(
+        files=files,
+        tensors=tensors,
+        num_parameters=sum(kinds.values()),
+        nbytes=sum(count * ELEMENT_BYTES[kind] for kind, count in elements.items()),
+        dtype=DTYPES[max(kinds, key=lambda kind: kinds[kind])],
+    )
+
+
+def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
+    """Describe the weights in a GGUF file, by transformers' names.
+
+    They are computed with in bfloat16, unless all are float32: no kernel computes in float16.
+    """
+    # These import numpy, which light commands do without.
+    from yaie.models.files.gguf.header import read_gguf
+    from yaie.models.files.gguf.hf_names import name_tensors
+
+    path = (folder / LINK).resolve()
+    named = name_tensors(read_gguf(path), read_config(folder))
+    tensors = {
+        name: StoredTensor(path, name, each.stored.kind, each.stored.shape, each.stored.first_byte)
+        for name, each in named.items()
+    }
+    kinds = {tensor.kind for tensor in tensors.values()}
+    return Checkpoint(
+        files=(path,),
+        tensors=tensors,
+        num_parameters=sum(prod(tensor.shape) for tensor in tensors.values()),
+        nbytes=sum(each.stored.nbytes for each in named.values()),
+        dtype="float32" if kinds == {"F32"} else "bfloat16",
+        gguf=path,
+    )
+
+
+def _weight_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files that transformers would read.
+
+    A single file wins over an index, which may be left over from an earlier save in shards.
+    """
+    if (folder / SINGLE).is_file():
+        return (folder / SINGLE,)
+    index = folder / INDEX
+    if index.is_file():
+        weight_map = read_json(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map:
+            raise _damaged(index, "it has no weight_map")
+        names = sorted({str(name) for name in weight_map.values()})
+        if any("/" in name or "\\" in name for name in names):
+            raise _damaged(index, "it names files outside of the folder")
+        missing = [name for name in names if not (folder / name).is_file()]
+        if missing:
+            raise ModelNotFound(
+                f"{folder} lacks {len(missing)} of {len(names)} weight files that {INDEX} names, "
+                f"the first is {missing[0]}; download the folder again"
+            )
+        return tuple(folder / name for name in names)
+    shards = sorted(folder.glob("model-*-of-*.safetensors"))
+    if shards:
+        raise ModelNotFound(
+            f"{folder} holds {len(shards)} shards such as {shards[0].name} but no {INDEX}; "
+            f"download the folder again"
+        )
+    pickled = sorted(
+        path.name for end in ("bin", "pt", "pth", "ckpt") for path in folder.glob(f"*.{end}")
+    )
+    if pickled:
+        raise ModelNotFound(
+            f"{folder} holds {pickled[0]} but no safetensors file; such files can run code when "
+            f"they are loaded, so YAIE does not open them. Convert the model to safetensors"
+        )
+    others = sorted(path.name for path in folder.glob("*.safetensors"))
+    if len(others) == 1:
+        raise ModelNotFound(
+            f"{folder} holds {others[0]} and no {SINGLE}; if that is the model, rename it"
+        )
+    if gguf := sorted(folder.glob("*.gguf")):
+        raise ModelNotFound(
+            f"{folder} holds {gguf[0].name} and no {SINGLE}; to use the GGUF file, name it: "
+            f"{gguf[0]}"
+        )
+    raise ModelNotFound(f"{folder} holds no {SINGLE}")
+
+
+def _read_header(path: Path) -> list[StoredTensor]:
+    """Return the tensors of a file, after checking that they fill it exactly."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(_LENGTH_BYTES)
+        if len(start) < _LENGTH_BYTES:
+            raise _damaged(path, f"it is {size} bytes long")
+        (length,) = struct.unpack("<Q", start)
+        if length > min(MAX_HEADER_BYTES, size - _LENGTH_BYTES):
+            raise _damaged(path, f"its header claims {length} bytes, the file has {size}")
+        try:
+            header = json.loads(file.read(length))
+        except (UnicodeDecodeError, ValueError, RecursionError):
+            raise _damaged(path, "its header is not JSON") from None
+    if not isinstance(header, dict):
+        raise _damaged(path, "its header is not a table of tensors")
+    header.pop("__metadata__", None)
+    first_byte = _LENGTH_BYTES + length
+    tensors = []
+    ranges = []
+    for name, entry in header.items():
+        kind, shape, begin, end = _tensor(path, name, entry)
+        tensors.append(StoredTensor(path, name, kind, shape, first_byte + begin))
+        ranges.append((begin, end))
+    expected = 0
+    for begin, end in sorted(ranges):
+        if begin != expected:
+            raise _damaged(path, f"its tensors overlap or leave a gap at byte {expected}")
+        expected = end
+    data = size - _LENGTH_BYTES - length
+    if data != expected:
+        raise _damaged(
+            path, f"it should hold {expected} bytes of weights and holds {data}: it is truncated"
+        )
+    return tensors
+
+
+def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """Return type, shape, first and end byte of a tensor, counted from the header's end."""
+    try:
+        kind, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
+        if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
+            raise ValueError
+        if kind in _UNREAD:
+            raise ModelUnsupported(
+                f"{path} holds {name[:80]!r} in type {kind}, which is not supported; use a "
+                f"checkpoint in bfloat16, float16 or float32"
+            )
+        count = prod(shape)
+        width = ELEMENT_BYTES[kind]
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(path, f"its entry for {name[:80]!r} is not a tensor") from None
+    if end - begin != count * width:
+        raise _damaged(path, f"its entry for {name[:80]!r} has a shape that does not fit its size")
+    return kind, shape, begin, end
+
+
+def _damaged(path: Path, why: str) -> ModelUnsupported:
+    return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")

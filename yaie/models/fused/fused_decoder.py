@@ -1,0 +1,201 @@
+"""A whole decoder with merged projections and fused operations.
+
+It takes the structure that `yaie.models.fused.fused_structure` recognises, whose weights it shares
+with the original. MLPs of other forms, experts among them, stay the original's modules. A forward
+launches work; only such a module may wait for the device.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from yaie.attention.spec import AttentionSpec
+from yaie.kvcache.int8_rows import QuantizedRows, StoredRows
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.fused.fused_structure import (
+    FusedLayerParts,
+    FusedParts,
+    GatedMlp,
+    LayerNorms,
+    OtherMlps,
+    recognise_for_a_gpu,
+)
+from yaie.models.fused.merged_linears import LinearMap, merge
+from yaie.models.fused.operations import FusedOperations, HeadOperation, Norm, Store
+from yaie.models.native.native_structure import NotRecognised
+
+log = logging.getLogger(__name__)
+
+_LEAST_STORED_BYTES = 2  # of an element: narrower ones are the backend's to round
+
+
+class DecoderStep(Protocol):
+    """One step: its rows on the device, and the attention of each layer."""
+
+    token_ids: torch.Tensor  # [rows]
+    positions: torch.Tensor  # [rows]
+    row_slots: torch.Tensor  # [rows]; -1: keys and values of the row are in the pool already
+    logit_rows: torch.Tensor | int  # 0: all
+
+    def stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
+        """Return the pool's keys and values of a layer, each [num_slots, num_kv_heads, width]."""
+
+    def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write the keys and values [rows, num_kv_heads, width] of the step into their slots."""
+
+    def attend_rows(
+        self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the attention of queries [rows, num_heads, width], of the same shape.
+
+        sinks: [num_heads], if the layer has them.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One layer, ready to run."""
+
+    spec: AttentionSpec
+    heads: HeadOperation
+    qkv: LinearMap
+    output: LinearMap
+    sinks: torch.Tensor | None
+    wide_norms: tuple[tuple[slice, Norm], ...]  # over columns of the projected rows
+    norms: LayerNorms
+    is_parallel: bool
+    mlp: LinearMap
+    residual_factor: float
+
+
+class FusedDecoder:
+    """A decoder that computes a step in few launches. The original stays usable."""
+
+    def __init__(
+        self, parts: FusedParts, specs: Sequence[AttentionSpec], operations: FusedOperations
+    ) -> None:
+        """Merge the projections, layer by layer; each original becomes a view."""
+        self.operations = operations
+        self._embedding = parts.embedding.weight
+        self._embedding_factor = parts.embedding_factor
+        self._head = parts.head
+        self._logit_factor = parts.logit_factor
+        self._logit_softcap = parts.logit_softcap
+        self._layers = [
+            _fuse(layer, spec, operations) for layer, spec in zip(parts.layers, specs, strict=True)
+        ]
+        # The norm after each layer: the next layer's first, at last the head's.
+        norms = [layer.norms.before_attention for layer in parts.layers]
+        self._first_norm, *self._next_norms = [*norms, parts.final_norm]
+
+    def forward(self, step: DecoderStep) -> torch.Tensor:
+        """Compute the rows of a step; return float32 logits [logit rows, vocab]."""
+        operations = self.operations
+        residual = nn.functional.embedding(step.token_ids, self._embedding)
+        if self._embedding_factor != 1.0:
+            residual *= self._embedding_factor
+        first = self._first_norm
+        rows = residual if first is None else operations.norm(residual, first)
+        for layer, next_norm in zip(self._layers, self._next_norms, strict=True):
+            norms, factor = layer.norms, layer.residual_factor
+            attended = layer.output(self._attend(layer, step, rows))
+            if layer.is_parallel:
+                rows = attended + layer.mlp(rows)
+            else:
+                rows = operations.add_norm(
+                    residual, attended, norms.before_mlp, factor=factor, first=norms.after_attention
+                )
+                rows = layer.mlp(rows)
+            # The head needs some rows only.
+            if layer is self._layers[-1] and isinstance(step.logit_rows, torch.Tensor):
+                rows = rows.index_select(0, step.logit_rows)
+                residual = residual.index_select(0, step.logit_rows)
+            rows = operations.add_norm(
+                residual, rows, next_norm, factor=factor, first=norms.after_mlp
+            )
+        return self._logits(rows)
+
+    def _logits(self, rows: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self._head(rows).float()
+        if self._logit_factor != 1.0:
+            logits = logits * self._logit_factor
+        if self._logit_softcap is not None:
+            logits = torch.tanh(logits / self._logit_softcap) * self._logit_softcap
+        return logits
+
+    def _attend(self, layer: _Layer, step: DecoderStep, rows: torch.Tensor) -> torch.Tensor:
+        projected = layer.qkv(rows)
+        for columns, norm in layer.wide_norms:
+            self.operations.norm_in_place(projected[:, columns], norm)
+        what = (projected, step.positions, layer.heads)
+        store = self._store(layer, step)
+        if store is not None:
+            queries = self.operations.rotate_and_store(*what, store)
+        else:
+            queries, keys, values = self.operations.rotate(*what)
+            step.write(layer.spec, keys, values)
+        return step.attend_rows(layer.spec, queries, layer.sinks).flatten(1)
+
+    def _store(self, layer: _Layer, step: DecoderStep) -> Store | None:
+        """Return the places of a step's keys and values; None if the backend has to write them."""
+        keys, values = step.stored(layer.spec)
+        if isinstance(keys, QuantizedRows) or isinstance(values, QuantizedRows):
+            return None
+        if not self.operations.stores or keys.itemsize < _LEAST_STORED_BYTES:
+            return None
+        return Store(keys, values, step.row_slots)
+
+
+def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> FusedDecoder | None:
+    """Return the model's decoder in fused form; None if its structure is not recognised.
+
+    It comes before the pool, which takes most of the memory that is left.
+    """
+    assert loaded.model is not None, "a packed model has no original"
+    try:
+        parts = recognise_for_a_gpu(loaded.model, loaded.specs, loaded.max_model_len)
+    except NotRecognised as reason:
+        log.info("transformers runs the model: %s", reason)
+        return None
+    return FusedDecoder(parts, loaded.specs, operations)
+
+
+def _fuse(parts: FusedLayerParts, spec: AttentionSpec, operations: FusedOperations) -> _Layer:
+    num_queries, num_keys = (
+        count * spec.key_width for count in (spec.num_heads, spec.num_kv_heads)
+    )
+    columns = (slice(0, num_queries), slice(num_queries, num_queries + num_keys))
+    wide = zip(columns, (parts.query_norm, parts.key_norm), strict=True)
+    return _Layer(
+        spec=spec,
+        heads=parts.heads,
+        qkv=merge(parts.qkv),
+        output=parts.output,
+        sinks=parts.sinks,
+        wide_norms=tuple((part, norm) for part, norm in wide if norm is not None),
+        norms=parts.norms,
+        is_parallel=parts.is_parallel,
+        mlp=_mlp(parts.mlp, operations),
+        residual_factor=parts.residual_factor,
+    )
+
+
+def _mlp(parts: GatedMlp | OtherMlps, operations: FusedOperations) -> LinearMap:
+    if isinstance(parts, OtherMlps):
+        first, *others = parts.modules
+        return lambda rows: sum((_run(each, rows) for each in others), _run(first, rows))
+    gate_up, down, activation = merge(parts.gate_up), parts.down, parts.activation
+    return lambda rows: down(operations.gate(gate_up(rows), activation))
+
+
+def _run(module: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+    """Run a module of transformers, which takes a batch of one; some return scores as well."""
+    found = module(rows[None])
+    output: torch.Tensor = found[0] if isinstance(found, tuple) else found
+    return output.view(rows.shape)

@@ -1,0 +1,1 @@
+"""Loading: from a model name and settings to a model in memory."""

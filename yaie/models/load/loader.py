@@ -1,0 +1,323 @@
+"""Loading of a model: checks first, then weights, then a probe of its attention layers.
+
+Whatever the config, the headers of the weight files and the free memory forbid is refused before
+weights are read. A model whose packed weights are cached is described from its metadata alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from yaie.attention.registry import choose_backend
+from yaie.base.errors import ConfigError, NotEnoughMemory
+from yaie.base.setting_field import LARGEST_SIZE
+from yaie.base.settings import EngineConfig
+from yaie.device.available_memory import free_bytes
+from yaie.kvcache.pool import bytes_per_token
+from yaie.models.architecture.layer_shapes import (
+    check_layer_types,
+    estimate_pool_shapes,
+    pool_shapes,
+    probe_geometry,
+    read_sizes,
+)
+from yaie.models.architecture.loaded_model import LoadedModel, name_of, torch_dtype
+from yaie.models.architecture.longrope import use_second_table
+from yaie.models.architecture.metadata import ModelMetadata, ModelSizes
+from yaie.models.architecture.support import check_supported, longrope_switch
+from yaie.models.architecture.text_backbones import TIES
+from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
+from yaie.models.load.folder import ModelFolder, open_folder
+from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
+from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
+from yaie.models.load.placement import (
+    resolve_context_len,
+    resolve_device,
+    resolve_dtype,
+    set_threads,
+)
+from yaie.models.load.weight_sizes import (
+    Target,
+    estimate_dequantized,
+    estimate_peak,
+    estimate_weights,
+    is_gpu,
+)
+from yaie.models.native.packing import KINDS
+from yaie.models.quantization.calibration import calibrate_model
+from yaie.models.quantization.calibration_plan import plan_calibration
+from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
+from yaie.models.quantization.checkpoint_layers import QuantizedLayout, read_stored_layout
+from yaie.models.quantization.device.packer import DevicePacker
+from yaie.models.quantization.quantize import (
+    Rounding,
+    estimate_rounding,
+    kind_of,
+    quantize_model,
+)
+from yaie.models.quantization.quantized_weights import count_parameters
+
+log = logging.getLogger(__name__)
+
+_LARGE_SHARE_LEFT = 0.1  # unquantized share of the weights to warn of; routers and norms are less
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A supported model folder, as we and transformers read it."""
+
+    folder: ModelFolder
+    architecture: str
+    hf_config: Any
+    settings: dict[str, Any]  # of the config, with the defaults of its class filled in
+    layout: QuantizedLayout | None  # of a quantized checkpoint
+    text: CalibrationText | None  # to calibrate by
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    """The estimated sizes of a model, and the memory that was free before it was built."""
+
+    config: EngineConfig
+    sizes: ModelSizes
+    free: int
+    weights: int
+    dequantized: int
+    target: Target
+
+    def plan(self, kv_bytes_per_token: int) -> MemoryPlan:
+        """Return the memory plan. Raises `NotEnoughMemory`."""
+        return plan_for(
+            self.config,
+            self.sizes,
+            free=self.free,
+            weights=self.weights,
+            kv_bytes_per_token=kv_bytes_per_token,
+            context_len=self.target.context_len,
+            device=self.target.device.type,
+            dequantized=self.dequantized,
+        )
+
+
+def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
+    """Load the model that the config names.
+
+    `may_pack`: a kernel library, if there is one, will pack the weights afterwards.
+    Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`: within seconds
+    and, except for damaged weights, before weights are read.
+    """
+    set_threads(config.threads)
+    source = _open(config)
+    target = _choose_target(config, source, may_pack=may_pack)
+    budget = _check_memory(config, source, target)
+    model = _build(config, source, budget.target)
+    return _inspect(config, source, budget.target, budget, model)
+
+
+def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> LoadedModel:
+    """Describe a model whose packed weights are cached, and plan its memory.
+
+    Raises `NotEnoughMemory` or `ConfigError`.
+    """
+    set_threads(config.threads)
+    device = torch.device("cpu")
+    plan = plan_for(
+        config,
+        metadata.sizes,
+        free=min(free_bytes(device), config.memory_bytes or LARGEST_SIZE),
+        weights=metadata.planned_weight_bytes,
+        kv_bytes_per_token=metadata.kv_bytes_per_token,
+        context_len=metadata.context_len,
+        device=device.type,
+    )
+    log.info("loading %s (%s, packed before): %s", path, metadata.architecture, plan)
+    return LoadedModel(
+        model=None,
+        path=path,
+        metadata=metadata,
+        device=device,
+        max_model_len=fit_to_pool(config, metadata.context_len, plan),
+        num_slots=plan.num_slots,
+        memory_bytes=plan.nbytes,
+    )
+
+
+def _open(config: EngineConfig) -> _Source:
+    folder = open_folder(config.source)
+    on_gpu = is_gpu(resolve_device(config.device))
+    layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
+    hf_config = read_hf_config(folder.path, folder.wrapper)
+    if folder.lacks_its_head and folder.config.get(TIES):
+        hf_config.tie_word_embeddings = True  # the text part counts where the whole says nothing
+    settings = hf_config.to_dict()
+    architecture = check_supported(settings).architecture
+    if folder.wrapper is not None:
+        log.info(
+            "%s is served for text only, by %s; its weights for images or audio are not read",
+            *(folder.wrapper.architecture, architecture),
+        )
+    stays_quantized = layout is not None and not layout.is_widened
+    if config.calibrate is not None and config.is_calibrated and stays_quantized:
+        raise ConfigError(
+            "calibrate is set, but the checkpoint is quantized already; leave --calibrate out",
+            param="calibrate",
+        )
+    text = None
+    if config.is_calibrated and not stays_quantized:
+        text = read_calibration(config.calibrate, folder.path)
+    return _Source(folder, architecture, hf_config, settings, layout, text)
+
+
+def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> Target:
+    device = resolve_device(config.device)
+    dtype = resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
+    context_len = resolve_context_len(config, source.settings)
+    quantized: QuantizedLayout | Rounding | None = source.layout
+    calibration = None
+    is_plain = source.layout is None or source.layout.is_widened
+    if is_plain and config.quantization is not None:
+        model = build_without_weights(source.architecture, source.hf_config)
+        quantized = _estimate_rounding(config.quantization, model)
+        if source.text is not None:
+            calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
+    return Target(
+        device=device,
+        dtype=dtype,
+        kv_dtype=dtype if config.kv_dtype == "auto" else torch_dtype(config.kv_dtype),
+        context_len=context_len,
+        quantized=quantized,
+        is_packed=quantized is not None and may_pack and _can_pack(config, device, dtype),
+        calibration=calibration,
+    )
+
+
+def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Budget:
+    """Estimate the sizes of the model and refuse one that does not fit."""
+    checkpoint = source.folder.checkpoint
+    budget = _Budget(
+        config=config,
+        sizes=read_sizes(source.hf_config),
+        free=min(free_bytes(target.device), config.memory_bytes or LARGEST_SIZE),
+        weights=estimate_weights(checkpoint, target),
+        dequantized=estimate_dequantized(target),
+        target=target,
+    )
+    per_token = bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype)
+    try:
+        plan = budget.plan(per_token)
+    except NotEnoughMemory as error:
+        raise _with_stored_size(error, source) from None
+    fit_to_pool(config, target.context_len, plan)
+    peak = estimate_peak(checkpoint, source.layout, target)
+    calibration = target.calibration
+    if peak > plan.free and calibration is not None and calibration.is_default:
+        log.warning("int4 is not calibrated: that would take %s", shown(calibration.nbytes))
+        budget = replace(budget, target=replace(target, calibration=None))
+        peak = estimate_peak(checkpoint, source.layout, budget.target)
+    if peak > plan.free:
+        does_not_fit = NotEnoughMemory(
+            f"the model does not fit: while its weights are read they take {shown(peak)} of "
+            f"{shown(plan.free)} free on {plan.device}; use a smaller model or free some memory"
+        )
+        raise _with_stored_size(does_not_fit, source)
+    log.info(
+        "loading %s (%s, %s, KV %s): %s",
+        *(source.folder.path, source.folder.architecture, target.dtype, target.kv_dtype, plan),
+    )
+    return budget
+
+
+def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemory:
+    """Add the size of the files to the error of a model that is widened while it is loaded."""
+    if source.layout is None or not source.layout.is_widened:
+        return error
+    stored = shown(source.folder.checkpoint.nbytes)
+    return NotEnoughMemory(
+        f"{error.message}. Its files take {stored}: no kernel computes in "
+        f"{source.layout.stored_kind}, so these weights are widened",
+        param=error.param,
+    )
+
+
+def _build(config: EngineConfig, source: _Source, target: Target) -> torch.nn.Module:
+    """Read the weights, quantize them if the settings ask for it, and move them to the device."""
+    model = build_model(
+        source.architecture, source.folder, source.hf_config, target.dtype, source.layout
+    )
+    switch = longrope_switch(source.settings)
+    if switch is not None and target.context_len > switch:
+        use_second_table(model, switch)
+    if target.calibration is not None:
+        calibrate_model(model, target.calibration)
+    finish = None
+    if target.is_on_gpu:
+        finish = DevicePacker(target.device, target.dtype)
+        finish.pack_model(model)
+    if config.quantization is not None:
+        quantize_model(model, config.quantization, target.device, finish=finish)
+    return model.to(target.device)
+
+
+def _inspect(
+    config: EngineConfig, source: _Source, target: Target, budget: _Budget, model: torch.nn.Module
+) -> LoadedModel:
+    """Probe the built model, plan its memory by what it stores, and describe it."""
+    specs = probe_geometry(model, target.device)
+    check_layer_types(specs, getattr(source.hf_config, "layer_types", None))
+    kv_bytes_per_token = bytes_per_token(pool_shapes(specs), target.kv_dtype)
+    plan = budget.plan(kv_bytes_per_token)
+    weight_bytes, num_parameters = count_parameters(model, packed=target.is_packed)
+    path = source.folder.path
+    metadata = ModelMetadata(
+        architecture=source.folder.architecture,
+        dtype=name_of(target.dtype),
+        kv_dtype=name_of(target.kv_dtype),
+        quantization=kind_of(model),
+        sizes=budget.sizes,
+        specs=specs,
+        context_len=target.context_len,
+        kv_bytes_per_token=kv_bytes_per_token,
+        planned_weight_bytes=budget.weights,
+        weight_bytes=weight_bytes,
+        num_parameters=num_parameters,
+        eos_token_ids=read_eos_token_ids(
+            path,
+            source.folder.config,
+            budget.sizes.vocab,
+            default=source.settings.get("eos_token_id"),
+        ),
+        default_sampling=read_default_sampling(path),
+    )
+    return LoadedModel(
+        model=model,
+        path=path,
+        metadata=metadata,
+        device=target.device,
+        max_model_len=fit_to_pool(config, target.context_len, plan),
+        num_slots=plan.num_slots,
+        memory_bytes=plan.nbytes,
+    )
+
+
+def _estimate_rounding(kind: str, model: torch.nn.Module) -> Rounding:
+    """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
+    rounding = estimate_rounding(model, kind)
+    if rounding.share_left > _LARGE_SHARE_LEFT:
+        log.warning(
+            "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "
+            "counted): it quantizes plain linear layers, and neither experts nor layers of other "
+            "kinds",
+            kind,
+            100 * rounding.share_left,
+        )
+    return rounding
+
+
+def _can_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
+    backend = choose_backend(device, config.attention_backend, exact=config.exact)
+    return backend.kernels is not None and dtype in KINDS

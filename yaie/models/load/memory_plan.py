@@ -1,0 +1,171 @@
+"""The memory plan of a model: weights, activations and the number of slots. Sizes in bytes.
+
+Made from the config and the headers of the weight files, so that a model too large for the
+machine is refused before its weights are read.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from yaie.base.errors import ConfigError, NotEnoughMemory
+from yaie.base.settings import EngineConfig
+from yaie.base.types import MIN_PROMPT_LOGITS
+from yaie.models.architecture.metadata import ModelSizes
+
+log = logging.getLogger(__name__)
+
+GIB = 1024**3
+_MIB = 1024**2
+
+# Share of the memory left by weights and activations that an automatic pool takes.
+_POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
+_MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU's memory is shared with other programs
+_MOST_CONTEXTS = 64  # full-length sequences in an automatic pool of more than 64 Ki slots
+_LEAST_AUTOMATIC_SLOTS = 64 * 1024
+
+# Keys of which batch-invariant attention keeps separate sums; as in csrc/exact_pieces.h.
+KEYS_IN_SPAN = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """The memory that a model will take, as logs and errors show it."""
+
+    free: int
+    weights: int
+    activations: int
+    kv_bytes_per_token: int
+    num_slots: int
+    device: str
+
+    @property
+    def nbytes(self) -> int:
+        """The sum: weights, activations and pool."""
+        return self.weights + self.activations + self.num_slots * self.kv_bytes_per_token
+
+    def __str__(self) -> str:
+        pool = self.num_slots * self.kv_bytes_per_token
+        return (
+            f"weights {shown(self.weights)} + activations {shown(self.activations)} + KV pool "
+            f"{shown(pool)} ({self.num_slots:,} slots of {self.kv_bytes_per_token:,} bytes) = "
+            f"{shown(self.nbytes)} of {shown(self.free)} free on {self.device}"
+        )
+
+
+def shown(nbytes: int) -> str:
+    """Return a size in GiB or MiB, as text."""
+    return f"{nbytes / GIB:.2f} GiB" if nbytes >= GIB else f"{nbytes / _MIB:.1f} MiB"
+
+
+def activation_bytes(sizes: ModelSizes, *, max_step_rows: int, max_logit_rows: int) -> int:
+    """Estimate generously what one step holds in float32, apart from weights and pool."""
+    per_row = 4 * (8 * sizes.hidden + 3 * sizes.inner)
+    attention = 256 * _MIB  # scores and upcast keys of a tile
+    return max_step_rows * per_row + 3 * 4 * max_logit_rows * sizes.vocab + attention
+
+
+def exact_bytes(sizes: ModelSizes, *, max_step_rows: int, max_model_len: int) -> int:
+    """Return what batch-invariant attention holds in a step.
+
+    Each span of keys has accumulators, a maximum and a total in float32.
+    """
+    spans = -(-max_model_len // KEYS_IN_SPAN)
+    return max_step_rows * spans * sizes.num_heads * (sizes.head + 2) * 4
+
+
+def plan_for(
+    config: EngineConfig,
+    sizes: ModelSizes,
+    *,
+    free: int,
+    weights: int,
+    kv_bytes_per_token: int,
+    context_len: int,
+    device: str,
+    dequantized: int = 0,
+) -> MemoryPlan:
+    """Plan the memory of a model under the settings. Raises `NotEnoughMemory`.
+
+    `dequantized`: the largest copy that a step makes of quantized weights.
+    """
+    activations = dequantized + activation_bytes(
+        sizes,
+        max_step_rows=config.max_step_rows,
+        max_logit_rows=min(config.max_running + MIN_PROMPT_LOGITS, config.max_step_rows),
+    )
+    if config.exact:
+        activations += exact_bytes(
+            sizes,
+            max_step_rows=config.max_step_rows,
+            max_model_len=min(context_len, config.num_slots or context_len),
+        )
+    return plan_memory(
+        free=free,
+        weights=weights,
+        activations=activations,
+        kv_bytes_per_token=kv_bytes_per_token,
+        context_len=context_len,
+        num_slots=config.num_slots,
+        device=device,
+    )
+
+
+def plan_memory(
+    *,
+    free: int,
+    weights: int,
+    activations: int,
+    kv_bytes_per_token: int,
+    context_len: int,
+    num_slots: int | None,
+    device: str,
+) -> MemoryPlan:
+    """Choose the number of slots, or check the given one.
+
+    Raises `NotEnoughMemory` with the sizes and, if there is one, a value that fits.
+    """
+    left = free - weights - activations
+    slots_that_fit = max(0, left // kv_bytes_per_token)
+    chosen = num_slots
+    if chosen is None:
+        share = int(left * _POOL_SHARE[device])
+        if device == "cpu":
+            share = min(share, _MOST_POOL_BYTES_ON_CPU)
+        most = max(_MOST_CONTEXTS * context_len, _LEAST_AUTOMATIC_SLOTS)
+        chosen = min(max(0, share // kv_bytes_per_token), most)
+    plan = MemoryPlan(free, weights, activations, kv_bytes_per_token, max(chosen, 1), device)
+    if left <= 0 or chosen < 1:
+        raise NotEnoughMemory(
+            f"the model does not fit: {plan}; use a smaller model or free some memory"
+        )
+    if chosen > slots_that_fit:
+        raise NotEnoughMemory(
+            f"the KV pool does not fit: {plan}; at most --num-slots {slots_that_fit} would fit",
+            param="num_slots",
+        )
+    return plan
+
+
+def fit_to_pool(config: EngineConfig, context_len: int, plan: MemoryPlan) -> int:
+    """Return the longest sequence that both the context and the pool have room for.
+
+    Raises `ConfigError` or `NotEnoughMemory` if `max_model_len` is set to more.
+    """
+    if context_len <= plan.num_slots:
+        return context_len
+    if config.max_model_len is None:
+        log.info("max_model_len is %d, the size of the pool", plan.num_slots)
+        return plan.num_slots
+    if config.num_slots is not None:
+        raise ConfigError(
+            f"max_model_len is {context_len}, but num_slots is {plan.num_slots}; raise "
+            f"num_slots or lower max_model_len",
+            param="max_model_len",
+        )
+    raise NotEnoughMemory(
+        f"a sequence of max_model_len {context_len} does not fit: {plan}; use at most "
+        f"--max-model-len {plan.num_slots}",
+        param="max_model_len",
+    )

@@ -1,0 +1,87 @@
+"""Placement of a model: its device, dtype, context and threads, by settings and files.
+
+Called by the loader.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+
+from yaie.base.errors import ConfigError
+from yaie.base.settings import EngineConfig
+from yaie.models.architecture.loaded_model import torch_dtype
+from yaie.models.architecture.support import longest_context, longrope_switch
+from yaie.models.files.checkpoint import Checkpoint
+from yaie.models.quantization.checkpoint_layers import QuantizedLayout
+from yaie.process import cgroups
+
+log = logging.getLogger(__name__)
+
+_CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
+
+
+def resolve_device(wanted: str) -> torch.device:
+    """Return the device that the settings name. Raises `ConfigError` without a CUDA device."""
+    available = torch.cuda.is_available()
+    if wanted == "cuda" and not available:
+        raise ConfigError(
+            "device is cuda, but torch sees no CUDA device; use --device cpu, or install a CUDA "
+            "build of torch and a driver",
+            param="device",
+        )
+    if wanted == "cpu" or not available:
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def resolve_dtype(
+    wanted: str, checkpoint: Checkpoint, layout: QuantizedLayout | None, device: torch.device
+) -> torch.dtype:
+    """Return the dtype to compute in; "auto" is that of most plain weights."""
+    name = checkpoint.dtype if wanted == "auto" else wanted
+    if layout is not None and wanted == "auto" and name == "float16" and device.type == "cpu":
+        # GPTQ and AWQ write float16, which no CPU kernel computes in; quantized weights are kept.
+        log.info("plain weights of the quantized float16 checkpoint are converted to bfloat16")
+        name = "bfloat16"
+    return torch_dtype(name)
+
+
+def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
+    """Return the context in tokens. Raises `ConfigError` if the settings ask for more.
+
+    By default, that of LongRoPE ends where its first table ends.
+    """
+    limit, switch = longest_context(settings), longrope_switch(settings)
+    wanted = config.max_model_len
+    if wanted is None and switch is not None and limit is not None and switch < limit:
+        log.info(
+            "max_model_len is %d, where the first table of LongRoPE ends; up to --max-model-len %d "
+            "the second table counts for all prompts",
+            switch,
+            limit,
+        )
+        return switch
+    if wanted is None:
+        return _CONTEXT_WITHOUT_LIMIT if limit is None else limit
+    if limit is None or wanted <= limit:
+        return wanted
+    raise ConfigError(
+        f"max_model_len is {wanted}, but the model was made for {limit} tokens; use at most that",
+        param="max_model_len",
+    )
+
+
+def set_threads(wanted: int | None) -> None:
+    """Set the number of torch threads; None takes all processors that the cgroups allow.
+
+    torch counts the processors in this process's affinity mask and ignores a container's CPU quota.
+    The kernel would throttle threads beyond the quota in mid-step, and the others would wait.
+    """
+    if wanted is None:
+        allowed = cgroups.allowed_processors()
+        wanted = min(torch.get_num_threads(), allowed or torch.get_num_threads())
+    if wanted != torch.get_num_threads():
+        torch.set_num_threads(wanted)

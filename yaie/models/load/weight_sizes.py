@@ -1,0 +1,81 @@
+"""The form in which a model will be held, and the memory of its weights in it. Sizes in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from yaie.models.architecture.loaded_model import name_of
+from yaie.models.files.checkpoint import DTYPES, Checkpoint
+from yaie.models.quantization.calibration_plan import Calibration
+from yaie.models.quantization.checkpoint_layers import QuantizedLayout
+from yaie.models.quantization.device.plain import CHUNK_BYTES
+from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.quantize import Rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The form in which the model will be held."""
+
+    device: torch.device
+    dtype: torch.dtype
+    kv_dtype: torch.dtype
+    context_len: int
+    quantized: QuantizedLayout | Rounding | None
+    is_packed: bool  # quantized weights are held by the kernel library
+    calibration: Calibration | None
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """True if quantized weights are packed for a device."""
+        return is_gpu(self.device)
+
+
+def is_gpu(device: torch.device) -> bool:
+    """Return True if quantized weights on a device are packed for it, as they are on no CPU."""
+    return device.type != "cpu"
+
+
+def estimate_weights(checkpoint: Checkpoint, target: Target) -> int:
+    """Return the bytes of the weights once they are loaded, quantized and packed."""
+    wide = target.dtype.itemsize
+    if target.quantized is None:
+        return checkpoint.num_parameters * wide
+    if target.is_on_gpu:
+        return target.quantized.device_nbytes(wide)
+    return target.quantized.nbytes(wide, packed=target.is_packed)
+
+
+def estimate_dequantized(target: Target) -> int:
+    """Return the largest copy that a step makes of quantized weights."""
+    if target.quantized is None or target.is_packed:
+        return 0
+    if not target.is_on_gpu:
+        return target.quantized.dequantizing_nbytes
+    products = choose_products(target.device)
+    return min(CHUNK_BYTES, target.quantized.dequantizing_nbytes) if products.name == "plain" else 0
+
+
+def estimate_peak(checkpoint: Checkpoint, stored: QuantizedLayout | None, target: Target) -> int:
+    """Return the peak size of quantized weights while they are loaded, before they are packed.
+
+    stored: the quantized layers of the checkpoint. On a GPU it is the peak there: each layer moves
+    over and is packed before the next one.
+    """
+    quantized, wide = target.quantized, target.dtype.itemsize
+    if quantized is None:
+        return 0
+    if target.is_on_gpu:
+        return quantized.device_nbytes(wide) + quantized.device_packing_nbytes(wide)
+    if isinstance(quantized, QuantizedLayout):
+        return quantized.loading_nbytes(wide)
+    # A converted tensor is no longer backed by the file's mmap, and GGUF is copied.
+    kinds = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
+    is_changed = any(tensor.is_changed for tensor in checkpoint.tensors.values())
+    mapped = kinds == {name_of(target.dtype)} and checkpoint.gguf is None and not is_changed
+    calibrating = 0 if target.calibration is None else target.calibration.nbytes
+    peak = quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
+    # All weights are widened before the first one is rounded.
+    return peak if stored is None else max(peak, stored.loading_nbytes(wide))

@@ -1,0 +1,262 @@
+"""A whole decoder in the kernel library: one call from token ids to logits.
+
+On a CPU, transformers' forward of a small model costs more than its arithmetic: module calls, norms
+and rotary embeddings are many small operations. If the structure of a decoder is recognised, its
+weights are packed for the library. Before use it is compared with the original on a step made for
+that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from yaie.attention.cpu import CpuBackend, pool_layer
+from yaie.attention.plan import StepPlan
+from yaie.device.available_memory import MappedFiles, trim_heap
+from yaie.kernels.attention_structures import DTYPES, Layer
+from yaie.kernels.decoder_structures import (
+    GATED,
+    Decoder,
+    DecoderCall,
+    DecoderLayer,
+    Linear,
+)
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.native.batch_invariance_check import check_exact, not_exact
+from yaie.models.native.native_structure import (
+    DecoderParts,
+    LayerParts,
+    LinearParts,
+    NotRecognised,
+    recognise,
+    require_plain_attention,
+    rotary_tables,
+)
+from yaie.models.native.numerics_check import (
+    DecoderDiffers,
+    check_agreement,
+    comparison_plan,
+    far_plan,
+)
+from yaie.models.native.packed_weights import PackedWeights
+from yaie.models.native.packing import KINDS, Packer
+
+log = logging.getLogger(__name__)
+
+_DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
+
+_TOLERANCE_RESTORED = 0.02  # the same weights, perhaps summed in another order
+_SAMPLES = 4096
+# Bytes packed between two releases of the originals' memory. A release searches the mappings of the
+# process, which takes 10 ms and more: as long as packing a small layer.
+_PACKED_BETWEEN_RELEASES = 32 * 1024**2
+_CPU = torch.device("cpu")
+
+Execute = Callable[[StepPlan], torch.Tensor]
+
+
+class _LogitsMemory:
+    """Reusable memory for the logits of successive steps. Grows, never shrinks.
+
+    The C library returns large freed blocks to the system, and each step would wait for zeroed
+    pages. The memory plan bounds the rows of a step.
+    """
+
+    def __init__(self, library: Library, vocab_size: int) -> None:
+        self._library = library
+        self._vocab_size = vocab_size
+        self._memory = np.empty((0, vocab_size), dtype=np.float32)
+
+    def take(self, num_rows: int) -> torch.Tensor:
+        """Return uninitialized [num_rows, vocab_size]; the last step's memory unless in use."""
+        is_in_use = sys.getrefcount(self._memory) > 2  # the attribute and the argument
+        if is_in_use or num_rows > len(self._memory):
+            # A power of two: fewer sizes, fewer new blocks. Unused rows take no pages.
+            rows = max(len(self._memory), 1 << (num_rows - 1).bit_length())
+            memory = torch.empty((rows, self._vocab_size), dtype=torch.float32)
+            self._library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+            self._memory = memory.numpy()  # its references can be counted
+        return torch.from_numpy(self._memory[:num_rows])
+
+
+class NativeDecoder:
+    """A decoder with weights packed for the kernel library."""
+
+    def __init__(
+        self,
+        kernels: Library,
+        vocab_size: int,
+        decoder: Decoder,
+        held: list[object],
+        *,
+        exact: bool,
+    ) -> None:
+        """`held`: the memory behind the addresses in `decoder`."""
+        self.kernels = kernels
+        self.structure = decoder
+        self.held = held
+        self.sample = np.empty(0, dtype=np.float32)  # of the comparison's logits
+        self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
+        self._logits = _LogitsMemory(kernels, vocab_size)
+
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """Compute the rows of a plan and return float32 logits [logit rows, vocab]."""
+        step = self._attention.prepare(plan, _CPU)
+        token_ids = np.ascontiguousarray(plan.token_ids)
+        logit_rows = np.ascontiguousarray(plan.logit_rows)
+        logits = self._logits.take(len(logit_rows))
+        call = DecoderCall(
+            token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
+        )
+        self.kernels.decode(self.structure, step.structure, call)
+        return logits
+
+
+def _pack_decoder(
+    loaded: LoadedModel, parts: DecoderParts, pool: KVPool, kernels: Library, *, exact: bool
+) -> NativeDecoder:
+    """Pack module by module and free each original, so the model is never held twice."""
+    packer = Packer(kernels, loaded.dtype, exact=exact)
+    is_tied = parts.is_tied
+    layers = (DecoderLayer * len(parts.layers))()
+    originals = MappedFiles(loaded.path.glob("*.safetensors"))
+    next_release = _PACKED_BETWEEN_RELEASES
+    for index, layer in enumerate(parts.layers):
+        if packer.num_packed >= next_release:
+            originals.release()
+            trim_heap()  # the C library keeps freed blocks below blocks in use
+            next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
+        attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
+        layers[index] = _pack_layer(packer, layer, attention)
+    cosines, sines = rotary_tables(parts, loaded.max_model_len)
+    embedding = None if is_tied else packer.take_over(parts.embedding.weight)
+    decoder = Decoder(
+        num_layers=len(parts.layers),
+        hidden=parts.embedding.embedding_dim,
+        layers=ctypes.addressof(layers),
+        final_norm=packer.floats(parts.final_norm.factors),
+        head=packer.pack(LinearParts((parts.head,))),
+        embedding=embedding,
+        embedding_dtype=_DTYPES[loaded.dtype],
+        rotary_width=cosines.shape[-1],
+        cosines=packer.hold(cosines),
+        sines=packer.hold(sines),
+        epsilon=parts.final_norm.epsilon,
+        embedding_factor=parts.embedding_factor,
+        logit_factor=parts.logit_factor,
+    )
+    packer.keep(layers)
+    if is_tied:
+        parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
+    originals.release()
+    trim_heap()
+    packer.warn_of_dequantized()
+    return NativeDecoder(kernels, parts.head.out_features, decoder, packer.held, exact=exact)
+
+
+def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
+    packer.keep(attention)
+    norms = (parts.query_norm, parts.key_norm)
+    query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in norms)
+    return DecoderLayer(
+        attention_norm=packer.floats(parts.attention_norm.factors),
+        mlp_norm=packer.floats(parts.mlp_norm.factors),
+        query_norm=query_norm,
+        key_norm=key_norm,
+        qkv=packer.pack(parts.qkv),
+        value=Linear() if parts.value is None else packer.pack(parts.value),
+        output=packer.pack(parts.output),
+        gate_up=packer.pack(parts.gate_up, gated=True),
+        down=packer.pack(parts.down),
+        attention=attention,
+        epsilon=parts.attention_norm.epsilon,
+        residual_factor=parts.residual_factor,
+        rotates=parts.rotates,
+        activation=GATED[parts.activation],
+    )
+
+
+def build_native_decoder(
+    loaded: LoadedModel, pool: KVPool, kernels: Library, execute: Execute, *, exact: bool = False
+) -> NativeDecoder | None:
+    """Pack the model's decoder for the kernel library; None if its structure is not recognised.
+
+    `execute` runs the original, which is freed. Raises `DecoderDiffers` if the two disagree, and
+    `ConfigError` if `exact` cannot be kept.
+    """
+    try:
+        if loaded.dtype not in KINDS:
+            raise NotRecognised(
+                f"the kernel library has no linear layers in {loaded.dtype}; with --dtype "
+                "bfloat16 it runs the model, several times faster"
+            )
+        parts = recognise(loaded.model)
+        require_plain_attention(parts, loaded.specs)
+        if parts.rotates_neighbours:
+            raise NotRecognised("its rotary positions pair neighbours")
+    except NotRecognised as reason:
+        if exact:
+            raise not_exact(str(reason)) from None
+        level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # slower than need be
+        log.log(level, "transformers runs the model: %s", reason)
+        return None
+    # Batch-invariant attention takes paths without gaps only.
+    plan, far = comparison_plan(loaded), None if exact else far_plan(loaded)
+    expected = execute(plan)
+    expected_far = None if far is None else execute(far)
+    decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact)
+    found = decoder.execute(plan)
+    decoder.sample = _sample(found)
+    error = check_agreement(loaded, found, expected)
+    if far is not None and expected_far is not None:
+        error = max(error, check_agreement(loaded, decoder.execute(far), expected_far))
+    if exact:
+        check_exact(decoder.execute, plan, found)
+    log.info("the kernel library runs the model; relative error of its logits: %.1e", error)
+    return decoder
+
+
+def restore_native_decoder(
+    loaded: LoadedModel,
+    packed: PackedWeights,
+    pool: KVPool,
+    kernels: Library,
+    *,
+    exact: bool = False,
+) -> NativeDecoder:
+    """Restore the decoder that an earlier start packed and compared with its original.
+
+    Raises `DecoderDiffers` if its logits changed since, and `ConfigError` if `exact` cannot be
+    kept.
+    """
+    attentions = [
+        pool_layer(spec, pool.keys(index), pool.values(index))
+        for index, spec in enumerate(loaded.specs)
+    ]
+    structure, held = packed.structures(attentions)
+    decoder = NativeDecoder(kernels, loaded.vocab_size, structure, held, exact=exact)
+    plan = comparison_plan(loaded)
+    logits = decoder.execute(plan)
+    found = decoder.sample = _sample(logits)
+    expected = packed.expected
+    if found.shape != expected.shape or not (
+        np.linalg.norm(found - expected) <= _TOLERANCE_RESTORED * np.linalg.norm(expected)
+    ):
+        raise DecoderDiffers("the packed weights on disk compute other logits than before")
+    if exact:
+        check_exact(decoder.execute, plan, logits)
+    return decoder
+
+
+def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
+    """Return a sample of logits from all rows, to recognise a decoder restored wrongly."""
+    return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)

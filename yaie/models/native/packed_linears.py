@@ -1,0 +1,86 @@
+"""Packed linear layers inside a model run by transformers.
+
+Linear layers are most of the bytes and operations of any decoder. In a decoder of unknown structure
+each is packed for the kernel library and called by address; transformers runs the rest. The
+executor compares the model's logits before and after.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from yaie.device.available_memory import trim_heap
+from yaie.kernels.decoder_structures import SET, Linear
+from yaie.kernels.library import Library
+from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.packing import KINDS, Packer
+from yaie.models.quantization.quantized_weights import READ_BY_THEIR_OWNER, QuantizedLinear
+
+# Number of freed weights at which the heap is trimmed.
+_TRIM_AFTER = 32_000_000
+
+
+class PackedLinear(nn.Module):
+    """y = x W^T (+ bias) by the kernel library, in float32."""
+
+    def __init__(self, library: Library, linear: Linear) -> None:
+        super().__init__()
+        self.in_features, self.out_features = linear.num_inputs, linear.num_outputs
+        self._library = library
+        self._linear = linear
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x [..., inputs] to [..., outputs], in x's dtype."""
+        rows = x.reshape(-1, self.in_features).float().contiguous()
+        y = torch.empty(rows.shape[0], self.out_features)
+        self._library.linear(self._linear, rows.data_ptr(), rows.shape[0], y.data_ptr(), SET, 0.0)
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
+
+
+def packable_linears(
+    model: nn.Module, dtype: torch.dtype
+) -> dict[str, nn.Linear | QuantizedLinear]:
+    """Return the plain and quantized linear layers that the library can compute, by name.
+
+    A head tied to the embedding is left out: the embedding needs its weights unpacked.
+    """
+    if dtype not in KINDS:
+        return {}
+    embedding = model.get_input_embeddings()  # type: ignore[operator]
+    found: dict[str, nn.Linear | QuantizedLinear] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, QuantizedLinear):
+            found[name] = module
+            continue
+        if not isinstance(module, nn.Linear) or type(module) is not nn.Linear:
+            continue
+        if name.endswith(READ_BY_THEIR_OWNER):
+            continue
+        if module.weight.data_ptr() != embedding.weight.data_ptr():
+            found[name] = module
+    return found
+
+
+def pack_linears(
+    model: nn.Module,
+    linears: dict[str, nn.Linear | QuantizedLinear],
+    library: Library,
+    dtype: torch.dtype,
+) -> Packer:
+    """Replace linear layers of a model by packed ones, freeing each original at once.
+
+    Returns the packer; it owns their memory and must live as long as the model.
+    """
+    packer = Packer(library, dtype)
+    freed = 0
+    for name, module in linears.items():
+        freed += module.out_features * module.in_features
+        if freed > _TRIM_AFTER:
+            trim_heap()
+            freed = 0
+        packed = PackedLinear(library, packer.pack(LinearParts((module,))))
+        parent, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(parent), attribute, packed)
+    packer.warn_of_dequantized()
+    return packer

@@ -1,0 +1,66 @@
+"""The choice of layers that stay quantized, on a CPU and on a GPU. Torch-free."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from typing import Any
+
+from yaie.models.architecture.quantization_config import LayerFormat
+from yaie.models.quantization.float_formats import FloatWeights
+
+INT4_GROUP_MULTIPLE = 4  # inputs per instruction of a CPU; other group sizes are dequantized
+
+_IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
+_OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # not linear layers in the model
+
+
+def why_widened(
+    name: str, found: LayerFormat, weights: FloatWeights, *, on_gpu: bool
+) -> str | None:
+    """Return the reason to dequantize weights in floating point; None on a GPU that keeps them."""
+    values = weights.tensors["values"]
+    if not on_gpu or values.kind != "F8_E4M3":
+        return f"no kernel computes in {found.kind}"
+    reasons: dict[str, Any] = {
+        "outside of the decoder's layers": not _IN_A_LAYER.search(name),
+        "experts and their routers": (weights.num_matrices is not None or _OF_MIXTURE.search(name)),
+        "stored transposed": values.is_transposed,
+        "blocks of uneven size": weights.scales_of_row(found.block) is None,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def why_dequantized(
+    name: str,
+    found: LayerFormat,
+    inputs: int,
+    groups: int,
+    of_input: array[int] | None,
+    *,
+    on_gpu: bool,
+) -> str | None:
+    """Return the reason to dequantize a layer; None if the kernels can keep it quantized."""
+    reasons: dict[str, Any] = {
+        "outside of the decoder's layers": not _IN_A_LAYER.search(name),
+        "experts and their routers": _OF_MIXTURE.search(name),
+    }
+    if on_gpu:
+        reasons["groups of uneven size"] = of_input is not None and not _is_even(of_input, groups)
+        return next((reason for reason, applies in reasons.items() if applies), None)
+    reasons |= {
+        "inputs ordered by activation, or groups of uneven size": of_input is not None,
+        "8 bits in groups": found.bits == 8 and groups > 1,
+        "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
+        f"groups that are no multiple of {INT4_GROUP_MULTIPLE} inputs": (
+            found.bits == 4 and (inputs // groups) % INT4_GROUP_MULTIPLE != 0
+        ),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _is_even(of_input: array[int], groups: int) -> bool:
+    """Return True if all groups have equally many inputs, in whatever order."""
+    sizes = Counter(of_input)
+    return len(sizes) == groups and len(set(sizes.values())) == 1

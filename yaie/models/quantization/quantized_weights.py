@@ -1,0 +1,146 @@
+"""Quantized weights, and the linear layer that holds them.
+
+A checkpoint's reader or the quantizer at load creates a `QuantizedWeight`; `QuantizedLinear`
+replaces `nn.Linear` in the model. The CPU's kernel library packs the values, and so do the layers
+for a device (`yaie.models.quantization.device`); others are dequantized at each call, slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+from torch import nn
+
+from yaie.models.quantization.checkpoint_layers import scale_nbytes
+
+# Suffixes of linear layers whose owner reads the dtype of their weight: the router of Hunyuan.
+READ_BY_THEIR_OWNER = (".gate.wg",)
+
+Kind = Literal["int4", "int8", "fp8"]
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedWeight:
+    """weight[o, i] = (values[o, i] - zero_points[o, g]) * scales[o, g], where g = i // group_size.
+
+    One group of all inputs is per-channel quantization.
+    """
+
+    bits: int  # 4 or 8
+    values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7; fp8: float8_e4m3fn
+    scales: torch.Tensor  # float32 [outputs, groups]
+    zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all zero
+    order: torch.Tensor | None = None  # int32 [inputs]: input of each column; None: as they are
+
+    @property
+    def kind(self) -> Kind:
+        """The type of the values."""
+        if self.values.dtype == torch.float8_e4m3fn:
+            return "fp8"
+        return "int4" if self.bits == 4 else "int8"
+
+    @property
+    def group_size(self) -> int:
+        """Number of inputs per scale."""
+        return int(self.values.shape[1]) // int(self.scales.shape[1])
+
+    def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
+        """Return the weights, [outputs, inputs] of `dtype`."""
+        outputs, inputs = self.values.shape
+        grouped = self.values.view(outputs, -1, self.group_size).float()
+        if self.zero_points is not None:
+            grouped = grouped - self.zero_points[..., None]
+        wide = (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
+        return wide if self.order is None else wide[:, self.order.argsort()]
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return its bytes: one per weight, or `bits` per weight if packed, and the scales."""
+        points = 0 if self.zero_points is None else self.zero_points.nbytes
+        scales = self.scales.numel() * scale_nbytes(self.bits, packed=packed)
+        return self.values.numel() * (self.bits if packed else 8) // 8 + scales + points
+
+
+def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
+    """Concatenate weights along their outputs; return None if their formats differ."""
+    first = weights[0]
+    if len(weights) == 1:
+        return first
+    kinds = {(w.bits, w.group_size, w.zero_points is None) for w in weights}
+    if len(kinds) > 1 or any(w.order is not None for w in weights):
+        return None
+    points = [w.zero_points for w in weights if w.zero_points is not None]
+    return QuantizedWeight(
+        bits=first.bits,
+        values=torch.cat([w.values for w in weights]),
+        scales=torch.cat([w.scales for w in weights]),
+        zero_points=torch.cat(points) if points else None,
+    )
+
+
+class QuantizedLinear(nn.Module):
+    """y = x W^T (+ bias) with a quantized W."""
+
+    def __init__(
+        self, weight: QuantizedWeight, bias: torch.Tensor | None, *, is_tied: bool = False
+    ) -> None:
+        """`is_tied`: the model's embedding holds these weights too, dequantized."""
+        super().__init__()
+        self.is_tied = is_tied
+        self.quantized: QuantizedWeight | None = weight
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+        self.out_features, self.in_features = (int(n) for n in weight.values.shape)
+
+    @property
+    def kind(self) -> Kind | None:
+        """The type of the weights; None once they are freed."""
+        return None if self.quantized is None else self.quantized.kind
+
+    @property
+    def num_weights(self) -> int:
+        """Number of weights held."""
+        return 0 if self.quantized is None else self.quantized.values.numel()
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return the bytes of the weights held; see `QuantizedWeight.nbytes`."""
+        return 0 if self.quantized is None else self.quantized.nbytes(packed=packed)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x [..., inputs] to [..., outputs], in x's dtype."""
+        if self.quantized is None:
+            raise RuntimeError("the weights were packed for the kernel library and freed here")
+        return nn.functional.linear(x, self.quantized.dequantize(x.dtype), self.bias)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Follow `.to(device)`; a change of dtype affects the bias only."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if (weight := self.quantized) is not None:
+            device = fn(weight.scales.new_empty(0)).device
+            points = weight.zero_points
+            self.quantized = QuantizedWeight(
+                bits=weight.bits,
+                values=weight.values.to(device),
+                scales=weight.scales.to(device),
+                zero_points=None if points is None else points.to(device),
+                order=None if weight.order is None else weight.order.to(device),
+            )
+        return self
+
+    def free(self) -> None:
+        """Free the weights after they were packed in another form."""
+        self.quantized = None
+
+
+def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
+    """Return bytes and number of the parameters; a tied one counts once unless held twice."""
+    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
+    tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
+    unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
+    nbytes = sum(p.nbytes for p in unique.values())
+    nbytes += sum(linear.nbytes(packed=packed) for linear in linears)
+    if not packed:
+        nbytes += sum(weight.nbytes for weight in tied)
+    number = sum(p.numel() for p in unique.values()) + sum(each.num_weights for each in linears)
+    return nbytes, number

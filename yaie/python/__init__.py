@@ -1,1 +1,0 @@
-"""Parts of the Python API beside `yaie.LLM`: outputs, batches of prompts, clients."""

@@ -1,0 +1,1 @@
+"""`/v1/messages`: content blocks, translation and replies."""

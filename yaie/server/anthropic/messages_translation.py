@@ -1,0 +1,246 @@
+"""Translation of Anthropic's messages: a chat completion with other names.
+
+Runs in the text threads, as `Translator` does.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from yaie.base.errors import InvalidRequest
+from yaie.server.anthropic.blocks import chat_messages, chat_tool_choice, chat_tools
+from yaie.server.anthropic.message_reply import blocks_of
+from yaie.server.requests.call import Call
+from yaie.server.requests.checks import (
+    MAX_NAMED_IGNORED,
+    check_common,
+    check_unused,
+    reported,
+)
+from yaie.server.requests.comparison import named_response
+from yaie.server.requests.token_counts import Tokens
+from yaie.server.requests.translator import Translator
+from yaie.server.schemas.chat import ChatBody
+from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
+from yaie.text.output_parts import Part
+
+_THINKS = {"enabled": True, "adaptive": True, "disabled": False}
+# A chat completion's names of fields, and the names that this API has for them.
+_NAMES = {
+    "stop": "stop_sequences",
+    "response_format": "output_config.format",
+    "reasoning_effort": "output_config.effort",
+    "chat_template_kwargs.enable_thinking": "thinking",
+    "thinking_token_budget": "thinking.budget_tokens",
+    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+}
+_PREFIXES = (
+    ("response_format.json_schema.", "output_config.format."),
+    (".function.parameters", ".input_schema"),
+    (".function.", "."),
+)
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "cache_salt", "priority")
+
+
+def messages_call(translator: Translator, body: MessagesBody) -> Call:
+    """Translate a request for a message. Raises `InvalidRequest` or a subclass."""
+    if body.max_tokens < 0:
+        raise InvalidRequest(
+            f"max_tokens must be at least 0, got {body.max_tokens}", param="max_tokens"
+        )
+    fields = _chat_fields(translator, body)
+    fields["stream"] = body.stream
+    fields["thinking_token_budget"] = _budget(body.thinking or {})
+    fields["stop"] = body.stop_sequences or None
+    fields.update({name: getattr(body, name) for name in _SAMPLING})
+    try:
+        call = translator.chat(ChatBody(**fields))
+    except InvalidRequest as error:
+        raise renamed_here(error) from None
+    call = replace(
+        call,
+        ignored=_ignored(translator, call.ignored, body),
+        is_compared=body.diagnostics is not None,
+        compared_with=named_response(body.diagnostics, "diagnostics", "previous_message_id"),
+    )
+    return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
+
+
+def chat_of(translator: Translator, body: CountedMessagesBody) -> ChatBody:
+    """Return the chat completion with the same prompt. Raises `InvalidRequest`."""
+    return ChatBody(**_chat_fields(translator, body))
+
+
+def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
+    """Return the number of tokens that a request for a message would have as its input."""
+    chat = chat_of(translator, body)
+    try:
+        check_common(chat)
+        prompt = translator.chat_prompt(chat)
+    except InvalidRequest as error:
+        raise renamed_here(error) from None
+    return Tokens(
+        {"input_tokens": len(prompt)}, _ignored(translator, translator.ignored(chat), body)
+    )
+
+
+def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str, Any]:
+    """Return the fields of a chat completion that its prompt depends on."""
+    check_unused(body)
+    # Templates have one of two names for it.
+    is_thinking = not translator.reads("enable_thinking") and translator.reads("thinking")
+    thinking = _thinking(body.thinking, "thinking" if is_thinking else "enable_thinking")
+    choice, parallel = chat_tool_choice(body.tool_choice)
+    messages = chat_messages(body.system, body.messages)
+    fields: dict[str, Any] = {
+        "model": body.model,
+        "messages": messages,
+        "continue_final_message": _is_prefill(messages),
+        "tools": chat_tools(body.tools),
+        "tool_choice": choice,
+        "chat_template_kwargs": (body.chat_template_kwargs or {}) | thinking,
+    }
+    if parallel is not None:
+        fields["parallel_tool_calls"] = parallel
+    output = _output_fields(body.output_config or {})
+    if not translator.reads("reasoning_effort"):
+        output.pop("reasoning_effort", None)
+    return fields | output
+
+
+def _is_prefill(messages: list[dict[str, Any]]) -> bool:
+    """Return whether the answer continues the last message. Raises `InvalidRequest`."""
+    last = messages[-1] if messages else {}
+    if last.get("role") != "assistant":
+        return False
+    if "tool_calls" in last or not last["content"]:
+        raise InvalidRequest(
+            "messages ends with a turn of the assistant that has no text to continue, or uses "
+            "tools; end with the user's turn",
+            param="messages",
+        )
+    return True
+
+
+def _thinking(given: dict[str, Any] | None, variable: str) -> dict[str, Any]:
+    """Return the template's variable for `thinking`, under its name."""
+    if given is None:
+        return {}
+    kind = given.get("type")
+    if not isinstance(kind, str) or kind not in _THINKS:
+        raise InvalidRequest(
+            "thinking.type must be 'enabled', 'adaptive' or 'disabled'", param="thinking.type"
+        )
+    return {variable: _THINKS[kind]}
+
+
+def _budget(thinking: dict[str, Any]) -> int | None:
+    """Return the limit on the tokens of the reasoning."""
+    budget = thinking.get("budget_tokens")
+    if budget is None or thinking.get("type") != "enabled":
+        return None
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
+        raise InvalidRequest(
+            "thinking.budget_tokens must be a whole number of at least 0",
+            param="thinking.budget_tokens",
+        )
+    return budget
+
+
+def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields for `output_config`."""
+    fields: dict[str, Any] = {}
+    if (effort := given.get("effort")) is not None:
+        if not isinstance(effort, str) or len(effort) > 32:
+            raise InvalidRequest(
+                "output_config.effort must be a short string", param="output_config.effort"
+            )
+        fields["reasoning_effort"] = effort
+    if (form := given.get("format")) is not None:
+        schema = form.get("schema") if isinstance(form, dict) else None
+        if not isinstance(schema, dict) or form.get("type") != "json_schema":
+            raise InvalidRequest(
+                "output_config.format must be an object of type 'json_schema' with a schema",
+                param="output_config.format",
+            )
+        wanted = {"name": "answer", "schema": schema, "strict": True}
+        fields["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    return fields
+
+
+def renamed_here(error: InvalidRequest) -> InvalidRequest:
+    """Return the error with this API's name of the field."""
+    given = error.param
+    if given is None:
+        return error
+    if given == "continue_final_message":
+        return InvalidRequest(
+            "messages ends with the assistant's turn, and the model's chat template does not let "
+            "an answer continue it; end with the user's turn",
+            param="messages",
+        )
+    ours = _NAMES.get(given, given)
+    message = error.message.replace(given, ours, 1)
+    for theirs, name in _PREFIXES:
+        ours, message = ours.replace(theirs, name), message.replace(theirs, name)
+    return type(error)(message, param=ours, code=error.code)
+
+
+def _ignored(
+    translator: Translator, of_chat: tuple[str, ...], body: CountedMessagesBody
+) -> tuple[str, ...]:
+    """Return the names of fields without effect; null counts as left out."""
+    names = [_NAMES.get(name, name) for name in of_chat] + reported(body)
+    effort = (body.output_config or {}).get("effort")
+    if effort is not None and not translator.reads("reasoning_effort"):
+        names.append("output_config.effort")
+    return tuple(names[:MAX_NAMED_IGNORED])
+
+
+def _named(call: Call, body: MessagesBody) -> Call:
+    """Return the call with an id of this API."""
+    response_id = f"msg_{uuid.uuid4().hex}"
+    (request,) = call.requests
+    grammar = request.grammar
+    if grammar is not None and grammar.param.startswith("response_format"):
+        grammar = replace(grammar, param="output_config.format")
+    request = replace(request, request_id=response_id, grammar=grammar)
+    turn = call.next_turn
+    return replace(
+        call,
+        response_id=response_id,
+        requests=(request,),
+        body=body,
+        call_id_prefix="toolu_",
+        next_turn=turn and replace(turn, sent_back=partial(_sent_back, body), names_results=True),
+    )
+
+
+def _sent_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Return an answer as the messages that its content blocks become in the next turn."""
+    content = [block.whole() for block in blocks_of(parts, body.thinking)]
+    return chat_messages(None, [{"role": "assistant", "content": content}]) if content else []
+
+
+def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:
+    """Limit the answer to `max_tokens`, or to the rest of the context if that is less.
+
+    Clients of this API send their model's largest number. 0 computes the prompt into the cache.
+    """
+    (request,) = call.requests
+    room = max_model_len - len(request.prompt_token_ids)
+    if max_tokens > room:
+        return call  # ends with the context
+    sampling = replace(request.sampling, max_tokens=max(max_tokens, 1))
+    if max_tokens == 0:
+        sampling = replace(sampling, stop=(), stop_regex=(), stop_token_ids=(), ignore_eos=True)
+    return replace(
+        call,
+        requests=(replace(request, sampling=sampling),),
+        sampling=sampling,
+        prompt_only=max_tokens == 0,
+    )

@@ -1,0 +1,326 @@
+"""Application: routes, middleware, error handlers, and a lifespan for the engines.
+
+`create_app` neither starts an engine nor imports torch; `server.api` holds the application of
+`uvicorn server.api:app`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from yaie.base.errors import ConfigError, InvalidRequest, YaieError
+from yaie.base.own_version import read_version
+from yaie.base.settings import (
+    ENGINE_SETTINGS,
+    EngineConfig,
+    Settings,
+    load_settings,
+    unknown_variables,
+)
+from yaie.client.engine_client import EngineClient
+from yaie.client.engine_process import EngineProcess
+from yaie.client.process_client import ProcessClient
+from yaie.server.explain.explain_hook import ExplainHook
+from yaie.server.http.http_errors import MethodNotAllowed, NotFound, error_response
+from yaie.server.http.log_setup import configure_logs
+from yaie.server.http.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
+from yaie.server.http.openapi import describe
+from yaie.server.models.service import Hook, Service
+from yaie.server.ops.drain import draining_signals
+from yaie.server.ops.metrics_listener import metrics_listener
+from yaie.server.ops.operator_tools import OperatorTool, OperatorTools, load_tools
+from yaie.server.ops.rate_limits import RateLimits
+from yaie.server.ops.tracing import TracedRequests, TraceHook, Tracing, tracing_of
+from yaie.server.ops.workload_trace import WorkloadTrace
+from yaie.server.requests.digests import RecentDigests
+from yaie.server.responses_api.response_store import ResponseStore
+from yaie.server.routes.endpoint_registry import (
+    EndpointConfig,
+    make_router,
+    open_paths,
+    standard_endpoints,
+    standard_router,
+)
+
+logger = logging.getLogger(__name__)
+
+HOOK_S = 30.0  # limit of the hook at the end
+EXIT_S = 1.0  # far more than the event loop needs to end
+
+# Endpoints of other servers, expected by clients, and not of this one.
+_NOT_SERVED = {
+    *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images"),
+    *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
+}
+# Headers readable by pages of other origins: those of docs/api.md.
+EXPOSED_HEADERS = (
+    "Retry-After",
+    "X-Request-ID",
+    "X-Should-Retry",
+    "X-YAIE-Ignored-Params",
+    "X-YAIE-Response-Cache",
+    "X-YAIE-Tool-Parse-Error",
+)
+
+
+AppSettings = Settings | EngineConfig | str | PathLike[str] | Mapping[str, str | PathLike[str]]
+
+
+def create_app(
+    settings: AppSettings | None = None,
+    make_client: Callable[[EngineConfig], EngineClient] | None = None,
+    on_fatal: Callable[[YaieError], None] | None = None,
+    *,
+    tools: Sequence[OperatorTool | Callable[..., Any]] = (),
+    endpoints: Iterable[EndpointConfig] | None = None,
+    on_startup: Hook | None = None,
+    on_shutdown: Hook | None = None,
+) -> FastAPI:
+    """Build the application; the engine starts with its lifespan.
+
+    `settings`: None reads `YAIE_*`; the name or the folder of a model reads the other settings
+    there; an `EngineConfig` leaves the server's at their defaults. `make_client`: None runs the
+    engine in a child process. `on_fatal` gets the error if an engine cannot start; None logs it,
+    stops the server as SIGTERM would, and ends the process with the error's exit code.
+
+    `tools`: functions that `/v1/tools` lists. `endpoints`: None serves the standard ones
+    (`yaie.server.routes.endpoint_registry`). `on_startup` runs before the engine starts, while the
+    port is bound; its error is that of a failed start. `on_shutdown` runs once, after the requests
+    have ended and before the engine stops. Raises `ConfigError`.
+    """
+    warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
+    settings = settings_of(settings)
+    service = Service(settings, make_client or process_client(settings), on_fatal or _stop)
+    registry = standard_endpoints() if endpoints is None else tuple(endpoints)
+    tracing = tracing_of(settings)
+    router = standard_router() if endpoints is None else make_router(registry)
+    routes = tuple(router.routes)
+    app = FastAPI(
+        title=settings.server_name,
+        description=settings.server_description,
+        version=read_version(),
+        lifespan=_lifespan,
+        redirect_slashes=False,
+        docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py
+        redoc_url=None,
+        middleware=_layers(settings, service, registry, routes, tracing),
+    )
+    app.state.endpoints = registry
+    app.state.routes = routes
+    app.state.hooks = (on_startup, on_shutdown)
+    app.state.service = service
+    app.state.tracing = tracing
+    _register(app, service, tools)
+    app.state.warnings = warnings
+    app.state.ends_process = on_fatal is None
+    document = functools.cache(lambda: describe(app, open_paths(registry, settings), settings))
+    app.openapi = document  # type: ignore[method-assign]
+    app.router.routes.extend(routes)  # `include_router` builds them again at the first request
+    app.add_exception_handler(YaieError, _answer_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    return app
+
+
+def _register(
+    app: FastAPI, service: Service, tools: Sequence[OperatorTool | Callable[..., Any]]
+) -> None:
+    """Add the stores and the request hooks, which the service itself does without."""
+    settings = service.settings
+    named = load_tools(settings.tool_functions) if settings.tool_functions else []
+    app.state.operator_tools = OperatorTools([*tools, *named], settings.tool_timeout_s)
+    app.state.stored_responses = ResponseStore(settings.response_store_bytes)
+    app.state.recent_digests = RecentDigests()
+    service.at_stop.append(app.state.operator_tools.close)
+    service.hooks += [
+        RateLimits(settings, service.metrics.registry),
+        ExplainHook(service, app.state.recent_digests),
+    ]
+    if settings.workload_trace:
+        trace = WorkloadTrace(settings.workload_trace)
+        service.hooks.append(trace)
+        service.at_stop.append(trace.close)
+    if app.state.tracing is not None:
+        service.hooks.append(TraceHook())
+
+
+def settings_of(given: object) -> Settings:
+    """Return the settings of an application. Raises `ConfigError`."""
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, EngineConfig):
+        return Settings(**{name: getattr(given, name) for name in ENGINE_SETTINGS})
+    if given is None:
+        return load_settings()
+    if isinstance(given, str | PathLike):
+        return load_settings(model=os.fspath(given))
+    if isinstance(given, Mapping):
+        listed = (f"{name}={os.fspath(model)}" for name, model in given.items())
+        return load_settings(models=",".join(listed))
+    raise ConfigError(
+        "create_app takes the name of a model, models by name, an EngineConfig or Settings, not "
+        f"{type(given).__name__}",
+        param="settings",
+    )
+
+
+def check_no_tls(settings: Settings) -> None:
+    """Raise `ConfigError` for TLS files, which only `yaie serve` reads."""
+    if settings.ssl_certfile is not None:
+        raise ConfigError(
+            "ssl_certfile is for `yaie serve`, and uvicorn would speak plain HTTP; give uvicorn "
+            "its own --ssl-certfile and --ssl-keyfile, or run `yaie serve`",
+            param="ssl_certfile",
+        )
+
+
+def process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+    """Return the maker of clients that run an engine in a child process."""
+    spawn = functools.partial(
+        EngineProcess.spawn, warms_up=settings.warmup, log_format=settings.log_format
+    )
+    return lambda config: ProcessClient(config, stall_s=settings.stall_s, spawn=spawn)
+
+
+def _stop(error: YaieError) -> None:
+    """Log the error of a failed start and stop the web server; see `_lifespan`."""
+    logger.error("cannot serve the model: %s", error.message)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _layers(
+    settings: Settings,
+    service: Service,
+    endpoints: Sequence[EndpointConfig],
+    routes: Sequence[BaseRoute],
+    tracing: Tracing | None,
+) -> list[Middleware]:
+    layers = [Middleware(RequestContext, service.metrics, routes, settings.root_path)]
+    if tracing is not None:
+        generating = [each.path for each in endpoints if each.generates]
+        layers.append(Middleware(TracedRequests, tracing, generating))
+    origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    if origins:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=origins,
+                allow_methods=["GET", "HEAD", "POST", "DELETE"],
+                allow_headers=["*"],
+                expose_headers=EXPOSED_HEADERS,
+            )
+        )
+    open_to_all = open_paths(endpoints, settings)
+    layers.append(
+        Middleware(ApiKeys, settings.api_keys, open_to_all, service.metrics.refused_keys.inc)
+    )
+    layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes))
+    return layers
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    configure_logs(service.settings.log_level, service.settings.log_format)
+    for warning in app.state.warnings:
+        logger.warning("%s", warning)
+    with draining_signals(service), metrics_listener(service):
+        on_startup, on_shutdown = app.state.hooks
+        service.start(on_startup)
+        try:
+            yield
+        finally:
+            await asyncio.shield(_end(service, on_shutdown, app.state.tracing))
+        if app.state.ends_process and service.failure is not None:
+            await _exit(service.failure.exit_code)
+
+
+async def _end(service: Service, on_shutdown: Hook | None, tracing: Tracing | None) -> None:
+    """Run the hook, then stop the engines, also if the hook fails or takes too long."""
+    try:
+        if on_shutdown is not None:
+            await asyncio.wait_for(on_shutdown(), HOOK_S)
+    except Exception as error:
+        logger.exception("the on_shutdown hook failed: %s", str(error) or type(error).__name__)
+    await service.stop()
+    if tracing is not None:
+        await tracing.close()
+
+
+async def _exit(code: int) -> None:
+    """End the process with this code after the clean-up.
+
+    uvicorn raises the signal again after its shutdown, and the process would end as after a
+    requested stop (with 0 as a container's first process). A `SystemExit` of the event loop
+    precedes that; uvicorn would catch one of this coroutine.
+    """
+    asyncio.get_running_loop().call_soon(sys.exit, code)
+    with contextlib.suppress(asyncio.CancelledError):  # at the end of the loop
+        await asyncio.sleep(EXIT_S)
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, YaieError)
+    return error_response(error, request.scope)
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """Answer an error of the router."""
+    assert isinstance(error, HTTPException)
+    path = request.scope["path"][:200]
+    if error.status_code == 404:
+        unknown = NotFound(f"the path {path!r} does not exist; {_advice(request)}")
+        return error_response(unknown, request.scope)
+    if error.status_code == 405:
+        response = error_response(
+            MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow"),
+            request.scope,
+        )
+        response.headers.update(error.headers or {})  # Allow with the methods of one route only
+        routes = routes_at(request.app.state.routes, request.scope)
+        # A path of its own comes before one with a variable, as /v1/responses/{id}.
+        if routes := [each for each in routes if "{" not in getattr(each, "path", "{")] or routes:
+            methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
+            response.headers["Allow"] = ", ".join(sorted(methods))
+        return response
+    return error_response(InvalidRequest(str(error.detail)), request.scope)
+
+
+def _advice(request: Request) -> str:
+    """Return the advice for an unknown path."""
+    root = request.scope.get("root_path", "")
+    path = request.scope["path"].removeprefix(root)
+    inner = "/" + path.strip("/").removeprefix("v1/")
+    for meant in (f"/v1{inner}", inner):
+        if meant != path and routes_at(
+            request.app.state.routes, {**request.scope, "path": root + meant}
+        ):
+            return f"did you mean {root[:200] + meant[:200]!r}?"
+    if inner.split("/")[1] in _NOT_SERVED:
+        generating = [each.path for each in request.app.state.endpoints if each.generates]
+        return f"this server generates text, at {' and '.join(generating)}"
+    return f"see {root[:200]}/docs for the endpoints"
+
+
+async def _answer_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    malformed = InvalidRequest("the path or the query of the request is malformed")
+    return error_response(malformed, request.scope)

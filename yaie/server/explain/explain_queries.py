@@ -1,0 +1,94 @@
+"""Questions about a prompt to the engine of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+
+from yaie.base.queries import ExplainPrompt, Explanation
+from yaie.server.explain.explained_prompt import (
+    ExplainedPrompt,
+    prompt_of_body,
+    read_prompt,
+)
+from yaie.server.explain.explanation import NUM_SHOWN, comparison_of, document_of
+from yaie.server.models.served_model import ServedModel
+from yaie.server.models.service import Service
+from yaie.server.requests.translator import Translator
+from yaie.server.schemas.base import RequestBody
+
+Prompts = tuple[ExplainedPrompt, ExplainedPrompt | None]
+
+
+async def explain_prompt(
+    service: Service,
+    request: Request,
+    model: ServedModel,
+    prompt: ExplainedPrompt,
+    other: ExplainedPrompt | None = None,
+) -> dict[str, Any]:
+    """Return what the cache of a model in use holds of a prompt. Raises `EngineUnavailable`."""
+    query = ExplainPrompt(
+        token_ids=tuple(prompt.token_ids),
+        owner=service.owner(request),
+        cache_salt=prompt.cache_salt,
+        num_shown=NUM_SHOWN if service.shows_held(request) else 0,
+        names_salts=bool(service.owner(request)),
+    )
+    found = await model.client.ask(query)
+    assert isinstance(found, Explanation)
+    changed: tuple[str, ...] = ()
+    if prompt.digest is not None:
+        changed = request.app.state.recent_digests.changed(
+            (query.owner, query.cache_salt), prompt.digest
+        )
+    return await service.run_in_thread(partial(_document, prompt, found, changed, other))
+
+
+async def explain_body(
+    service: Service, request: Request, model: ServedModel, body: RequestBody, deadline: float
+) -> dict[str, Any]:
+    """Return the explanation of a request before it starts; `deadline`: loop time of its prompt."""
+    prompt = await service.translate(model, prompt_of_body, body, deadline)
+    document = await explain_prompt(service, request, model, prompt)
+    del document["object"], document["comparison"]
+    return document
+
+
+async def count_cached(
+    service: Service,
+    request: Request,
+    model: ServedModel,
+    prompts: Sequence[tuple[int, ...]],
+    cache_salt: str,
+) -> int:
+    """Return the number of cached tokens of prompts. Raises `EngineUnavailable`."""
+    cached = 0
+    for prompt in filter(None, prompts):
+        query = ExplainPrompt(token_ids=prompt, owner=service.owner(request), cache_salt=cache_salt)
+        found = await model.client.ask(query)
+        assert isinstance(found, Explanation)
+        cached += min(found.num_held, len(prompt) - 1)  # the last is always computed
+    return cached
+
+
+def _document(
+    prompt: ExplainedPrompt,
+    found: Explanation,
+    changed: tuple[str, ...],
+    other: ExplainedPrompt | None,
+) -> dict[str, Any]:
+    document = document_of(prompt, found, changed)
+    document["comparison"] = None if other is None else comparison_of(prompt, other)
+    return document
+
+
+def both_prompts(
+    translator: Translator, fields: dict[str, Any], compared: dict[str, Any] | None
+) -> Prompts:
+    """Return the prompt of a body, and that of another one. Raises `InvalidRequest`."""
+    other = None if compared is None else read_prompt(translator, compared)
+    return read_prompt(translator, fields), other

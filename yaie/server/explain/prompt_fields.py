@@ -1,0 +1,116 @@
+"""Parts of a rendered conversation: the field that a character of the prompt comes from.
+
+Each message is rendered once more with marks around its content. The text before the first mark
+and that after the last one are those of the whole prompt, so the rest is the content. This holds
+for any template; a binary search renders a logarithm of the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from yaie.base.errors import InvalidRequest
+from yaie.server.requests.digests import is_of_system
+from yaie.server.schemas.chat import ChatBody
+
+_MARK = "\ue000\ue001"  # for private use: no prompt has it
+TEMPLATE, TOOLS, MESSAGES, SYSTEM = "template", "tools", "messages", "system"
+
+
+class Field(NamedTuple):
+    """Name of a field, and whether it surrounds the turns: tools, system prompt, template."""
+
+    name: str
+    is_around: bool
+
+
+class ChatParts:
+    """Parts of one conversation's prompt, by character."""
+
+    def __init__(
+        self, body: ChatBody, render: Callable[[ChatBody], str], names: Sequence[str]
+    ) -> None:
+        """`render` returns the prompt of a body; `names` are those of the messages."""
+        self.text = render(body)
+        self._body = body
+        self._render = render
+        self._names = names
+        self._spans: dict[int, tuple[int, int]] = {}
+
+    def field_at(self, at: int) -> Field:
+        """Return the field that character `at` comes from."""
+        try:
+            return self._field_at(at)
+        except InvalidRequest:  # the template refuses the marks
+            return Field(MESSAGES, is_around=False)
+
+    def _field_at(self, at: int) -> Field:
+        messages = self._body.messages
+        low, high = 0, len(messages)  # messages that begin at or before `at`
+        while low < high:
+            middle = (low + high) // 2
+            if self._span(middle)[0] <= at:
+                low = middle + 1
+            else:
+                high = middle
+        if low and at < self._span(low - 1)[1]:
+            name = self._names[low - 1]
+            name = f"{name}.content" if "[" in name else name  # `system`, `instructions`
+            return Field(name, is_around=is_of_system(messages[low - 1]))
+        first, end = self._tools
+        if first <= at < end:
+            return Field(TOOLS, is_around=True)
+        if low and isinstance(messages[low - 1], Mapping) and messages[low - 1].get("tool_calls"):
+            return Field(f"{self._names[low - 1]}.tool_calls", is_around=False)
+        if not 0 < low < len(messages):
+            return Field(TEMPLATE, is_around=True)
+        neighbours = messages[low - 1 : low + 1]
+        return Field(self._names[low], is_around=any(map(is_of_system, neighbours)))
+
+    def _span(self, number: int) -> tuple[int, int]:
+        """Return the first and the last character, exclusive, of a message's content."""
+        found = self._spans.get(number)
+        if found is None:
+            messages = list(self._body.messages)
+            messages[number] = marked(messages[number])
+            found = self._spans[number] = self._changed(messages=messages)
+        return found
+
+    @cached_property
+    def _tools(self) -> tuple[int, int]:
+        if not self._body.tools:
+            return 0, 0
+        return self._changed(tools=None, tool_choice=None)
+
+    def _changed(self, **fields: Any) -> tuple[int, int]:
+        """Return the part of the prompt that differs if fields of the body are other ones."""
+        text = self._render(self._body.model_copy(update=fields))
+        first = common_length(self.text, text)
+        rest = min(len(self.text), len(text)) - first
+        behind = common_length(self.text[::-1][:rest], text[::-1][:rest])
+        return first, len(self.text) - behind
+
+
+def marked(message: Any) -> Any:
+    """Return a message with marks around its content."""
+    if not isinstance(message, Mapping):
+        return message
+    content = message.get("content")
+    if isinstance(content, list) and content:
+        first, last = {"type": "text", "text": _MARK}, {"type": "text", "text": _MARK}
+        return {**message, "content": [first, *content, last]}
+    return {**message, "content": f"{_MARK}{content}{_MARK}" if content else _MARK}
+
+
+def common_length(some: Sequence[Any], others: Sequence[Any]) -> int:
+    """Return the length of the longest common prefix, by halving."""
+    low, high = 0, min(len(some), len(others))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if some[low:middle] == others[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,1 @@
+"""HTTP: connections, middleware, bodies, errors and the OpenAPI document."""

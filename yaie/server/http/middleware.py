@@ -1,0 +1,219 @@
+"""ASGI layers around the routes: request ids and unexpected errors, API keys, body size.
+
+`RequestContext` is outermost: every response carries the id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable, Collection, Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from yaie.base.errors import AuthenticationFailed, EngineDraining, RequestFailed
+from yaie.base.tenants import tenant_digest
+from yaie.server.http.http_errors import (
+    BodyTooLarge,
+    error_response,
+    is_of_messages,
+    route_path,
+)
+from yaie.server.metrics.prometheus import Metrics
+
+logger = logging.getLogger(__name__)
+
+ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}  # of /docs
+MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
+METRICS = "/metrics"
+PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
+# Need no key: a browser sends none before its user can enter one on the page.
+OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
+ADMIN_PATHS = frozenset({"/v1/cache/flush"})  # check the admin key themselves
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
+
+
+class RequestContext:
+    """Layer for request ids, metrics, and a 500 for an uncaught error.
+
+    A trailing slash of the path is dropped, except behind a model's name. `root_path` is the prefix
+    of a proxy, unless the web server knows one.
+    """
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute], root_path: str = ""
+    ) -> None:
+        self._app = app
+        self._root_path = root_path
+        self._metrics = metrics
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope["root_path"] = scope.get("root_path") or self._root_path
+        if _has_spare_slash(route_path(scope)):
+            scope["path"] = scope["path"][:-1]  # a redirect would turn a POST into a GET
+        asked = Headers(scope=scope).get("x-request-id", "")
+        request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                if is_of_messages(scope):  # the name that Anthropic's clients read
+                    headers["Request-Id"] = request_id
+            await send(message)
+
+        began_at = time.monotonic()
+        is_counted = route_path(scope) not in PROBES  # a scrape would always see itself
+        self._metrics.active.inc(is_counted)
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:
+            logger.exception("request %s failed inside the server", request_id)
+            if status:  # the response has begun: only closing the connection is left
+                raise
+            error = RequestFailed("the server failed; see its log for the id in X-Request-ID")
+            await error_response(error, scope)(scope, receive, send_with_id)
+        except asyncio.CancelledError:  # the web server stops and its grace period is over
+            if not status:
+                gone = EngineDraining("the server is shutting down; send the request again")
+                await error_response(gone, scope)(scope, receive, send_with_id)
+        finally:
+            self._metrics.active.dec(is_counted)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            route = self._route_of(scope)
+            self._metrics.responses.labels(route, method, str(status)).inc()
+            if is_counted:
+                model = scope["state"].get("model", "")
+                self._metrics.http_s.labels(route, model).observe(time.monotonic() - began_at)
+
+    def _route_of(self, scope: Scope) -> str:
+        """Return the metric label of the request: a route's path, never a client's string."""
+        if (route := scope.get("route")) is None:
+            # A layer answered before routing: a missing key or a large body.
+            route = next(iter(routes_at(self._routes, scope)), None)
+        return getattr(route, "path", "other")
+
+
+def _has_spare_slash(path: str) -> bool:
+    of_a_model = path.startswith(MODELS) and path != MODELS
+    return path.endswith("/") and path != "/" and not of_a_model
+
+
+def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
+    """Return the routes of the path, for any method."""
+    return [route for route in routes if route.matches(scope)[0] is not Match.NONE]
+
+
+class ApiKeys:
+    """Check of the API key, except on open paths; off without keys.
+
+    `on_refusal` is called for each request without a right key.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: tuple[str, ...],
+        open_paths: Collection[str],
+        on_refusal: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._open_paths = open_paths
+        self._on_refusal = on_refusal
+        self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] == "http" and self._digests and not self._is_open(scope):
+            given = given_keys(scope)
+            known = next((key for key in given if self._is_known(key)), None)
+            if known is None:
+                self._on_refusal()
+                fact = "the API key is wrong" if given else "the request has no API key"
+                error = AuthenticationFailed(
+                    f"{fact}; send Authorization: Bearer <key> or X-API-Key: <key>"
+                )
+                await error_response(error, scope)(scope, receive, send)
+                return
+            # A tenant is a key: its requests share the engine fairly with those of other keys.
+            scope.setdefault("state", {})["tenant"] = tenant_digest(known)
+        await self._app(scope, receive, send)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """Return whether a request needs no API key; browsers send OPTIONS without one."""
+        path, method = route_path(scope), scope["method"]
+        is_for_admin = method == "POST" and path in ADMIN_PATHS
+        return method == "OPTIONS" or path in self._open_paths or is_for_admin
+
+    def _is_known(self, given: bytes) -> bool:
+        digest = hashlib.sha256(given).digest()
+        # Compare with every key, each in constant time, to reveal no key by timing.
+        return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
+
+
+def given_keys(scope: Scope) -> list[bytes]:
+    """Return the keys of both headers: a proxy may use Authorization for its own login."""
+    found: list[bytes] = []
+    for header in (b"authorization", b"x-api-key"):
+        values = [bytes(value) for name, value in scope["headers"] if name == header]
+        if len(values) != 1:
+            continue  # missing or ambiguous
+        kind, _, key = values[0].partition(b" ")
+        if header == b"x-api-key":
+            found.append(values[0])
+        elif kind.lower() == b"bearer":
+            found.append(key.strip())
+    return found
+
+
+class BodyLimit:
+    """Limit on bodies, by their declared length or while they are read."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
+            await error_response(self._error(), scope)(scope, receive, send)
+            return
+        num_bytes = 0
+
+        async def receive_counted() -> Message:
+            nonlocal num_bytes
+            message = await receive()
+            if message["type"] == "http.request":
+                num_bytes += len(message.get("body", b""))
+                if num_bytes > self._max_bytes:
+                    raise self._error()
+            return message
+
+        await self._app(scope, receive_counted, send)
+
+    def _error(self) -> BodyTooLarge:
+        return BodyTooLarge(
+            f"the body is larger than {self._max_bytes} bytes; send less, or raise "
+            "YAIE_MAX_BODY_BYTES"
+        )

@@ -1,0 +1,1 @@
+"""Metrics: Prometheus collectors, timings, server status and the request log."""

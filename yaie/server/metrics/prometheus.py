@@ -1,0 +1,264 @@
+"""Prometheus metrics of the engine's statistics and of the server's own measurements.
+
+One registry per application, filled by `Generation` and the middleware and read by `GET /metrics`.
+Label values come from closed sets, never from a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from yaie.base.stats import WAIT_BOUNDS_S, EngineStats, metrics
+from yaie.base.types import EngineInfo, EngineState, Usage
+from yaie.server.metrics.rates import TokenRate
+from yaie.server.metrics.token_intervals import TokenIntervals
+
+_INFO_LABELS = (
+    "model",
+    "architecture",
+    "dtype",
+    "kv_dtype",
+    "device",
+    "attention_backend",
+    "truncation_kernel",
+    "policy",
+    "eviction",
+)
+_FIRST_TOKEN_BUCKETS = (
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
+)  # fmt: skip
+_INTER_TOKEN_BUCKETS = (
+    0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 5.0,
+)  # fmt: skip
+_TOTAL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One model's engine at the time of a scrape."""
+
+    state: EngineState
+    info: EngineInfo | None
+    stats: EngineStats
+    num_restarts: int = 0
+    num_loads: int = 0  # at requests
+    num_unloads: int = 0
+
+
+Snapshots = Mapping[str, Snapshot]  # by the name of the model
+
+
+class Metrics:
+    """Metrics of one application."""
+
+    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
+        self.registry = CollectorRegistry()
+        self.registry.register(_EngineCollector(snapshots))
+        self.rate = TokenRate()
+        self.active = Gauge(
+            "yaie_http_active_requests",
+            "HTTP requests in progress, excluding health probes and /metrics",
+            registry=self.registry,
+        )
+        self.responses = Counter(
+            "yaie_http_responses",
+            "HTTP responses by route, method and status",
+            ("route", "method", "status"),
+            registry=self.registry,
+        )
+        self.http_s = Histogram(
+            "yaie_http_request_seconds",
+            "Seconds from the head of an HTTP request until the last byte of its answer",
+            ("route", "model"),
+            buckets=_TOTAL_BUCKETS,
+            registry=self.registry,
+        )
+        self.refused_keys = Counter(
+            "yaie_auth_failures",
+            "Requests refused because their API key was missing or wrong",
+            registry=self.registry,
+        )
+        self.outcomes = Counter(
+            "yaie_requests",
+            "Completion requests by outcome",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self.first_token_s = Histogram(
+            "yaie_time_to_first_token_seconds",
+            "Seconds from submission to the engine until the first token",
+            buckets=_FIRST_TOKEN_BUCKETS,
+            registry=self.registry,
+        )
+        self.inter_token_s = TokenIntervals(
+            "yaie_inter_token_seconds",
+            "Seconds before each token of a choice after its first",
+            buckets=_INTER_TOKEN_BUCKETS,
+            registry=self.registry,
+        )
+        self.total_s = Histogram(
+            "yaie_request_seconds",
+            "Seconds from submission to the end; excludes requests that fail before a token, "
+            "except by YAIE_REQUEST_TIMEOUT_S",
+            buckets=_TOTAL_BUCKETS,
+            registry=self.registry,
+        )
+        self.prompt_tokens = self._token_counter("prompt", "Prompt tokens of finished requests")
+        self.cached_tokens = self._token_counter(
+            "cached", "Prompt tokens of finished requests that came from the cache"
+        )
+        self.completion_tokens = self._token_counter(
+            "completion", "Completion tokens of finished requests"
+        )
+
+    def count_outcome(
+        self, outcome: str, usage: Usage, total_s: float, *, is_lost: bool = False
+    ) -> None:
+        """Count a finished request. `is_lost`: it failed before its first token.
+
+        Lost requests are left out of the latency histograms; otherwise rejections would make
+        latency look good.
+        """
+        self.outcomes.labels(outcome).inc()
+        if is_lost:
+            return
+        self.total_s.observe(total_s)
+        self.prompt_tokens.inc(usage.prompt_tokens)
+        self.cached_tokens.inc(usage.cached_tokens)
+        self.completion_tokens.inc(usage.completion_tokens)
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def values(self) -> dict[str, float]:
+        """Return the value of each series by its name and labels, as the text format writes it."""
+        found = {}
+        for family in self.registry.collect():
+            for each in family.samples:
+                labels = ",".join(f'{name}="{value}"' for name, value in each.labels.items())
+                found[f"{each.name}{{{labels}}}" if labels else each.name] = float(each.value)
+        return found
+
+    def _token_counter(self, name: str, documentation: str) -> Counter:
+        return Counter(f"yaie_request_{name}_tokens", documentation, registry=self.registry)
+
+
+class _EngineCollector(Collector):
+    """Collector of the engines' latest statistics; counters restart with an engine.
+
+    Several models have a label `model` each; a single one has none.
+    """
+
+    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
+        self._snapshots = snapshots
+
+    def collect(self) -> Iterator[Metric]:
+        found = self._snapshots()
+        names = ["model"] if len(found) > 1 else []
+        rows = [([model] if names else [], each) for model, each in found.items()]
+
+        def family(
+            kind: type[GaugeMetricFamily | CounterMetricFamily],
+            name: str,
+            meaning: str,
+            value: Callable[[Snapshot], float | None],
+        ) -> Metric:
+            metric = kind(name, meaning, labels=names)
+            for labels, each in rows:
+                if (number := value(each)) is not None:
+                    metric.add_metric(labels, number)
+            return metric
+
+        states = GaugeMetricFamily(
+            "yaie_engine_state", "1 for the current state", labels=[*names, "state"]
+        )
+        for labels, each in rows:
+            for one in EngineState:
+                states.add_metric([*labels, one.value], float(one is each.state))
+        yield states
+        yield family(
+            CounterMetricFamily,
+            "yaie_engine_restarts",
+            "Engine restarts after a crash or a stall",
+            lambda each: each.num_restarts,
+        )
+        yield family(
+            CounterMetricFamily,
+            "yaie_model_loads",
+            "Loads of the model at a request",
+            lambda each: each.num_loads,
+        )
+        yield family(
+            CounterMetricFamily,
+            "yaie_model_unloads",
+            "Unloads of the model, for another or after idle time",
+            lambda each: each.num_unloads,
+        )
+        for one_metric in metrics():
+            is_gauge = one_metric.description.kind == "gauge"
+            statistic = family(
+                GaugeMetricFamily if is_gauge else CounterMetricFamily,
+                one_metric.name,
+                one_metric.description.help,
+                partial(_statistic, one_metric.field),
+            )
+            if statistic.samples:  # a number that no engine knows has no series
+                yield statistic
+        waits = HistogramMetricFamily(
+            "yaie_queue_seconds",
+            "Seconds from the arrival of a request until its admission",
+            labels=names,
+        )
+        for labels, each in rows:
+            waits.add_metric(labels, _cumulative(each.stats.waits.counts), each.stats.waits.total_s)
+        yield waits
+        yield from self._descriptions([(labels, each.info, each) for labels, each in rows], names)
+
+    def _descriptions(
+        self, rows: Sequence[tuple[list[str], EngineInfo | None, Snapshot]], names: list[str]
+    ) -> Iterator[Metric]:
+        described = [(labels, info, each) for labels, info, each in rows if info is not None]
+        if not described:
+            return
+        about = GaugeMetricFamily(
+            "yaie_engine_info", "Model and settings of the engine", labels=list(_INFO_LABELS)
+        )
+        slots = GaugeMetricFamily("yaie_num_slots", "Slots of the KV pool", labels=names)
+        share = GaugeMetricFamily(
+            "yaie_kv_utilization", "Share of the slots used by live sequences", labels=names
+        )
+        warm_up = GaugeMetricFamily(
+            "yaie_warm_up_seconds",
+            "Seconds of the first answer before the engine was ready; 0 without one",
+            labels=names,
+        )
+        for labels, info, each in described:
+            warm_up.add_metric(labels, info.warm_up_s)
+            about.add_metric([str(getattr(info, name) or "") for name in _INFO_LABELS], 1.0)
+            slots.add_metric(labels, info.num_slots)
+            share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
+        yield from (about, slots, share, warm_up)
+
+
+def _statistic(field: str, snapshot: Snapshot) -> float | None:
+    value: float | None = getattr(snapshot.stats, field)
+    return value
+
+
+def _cumulative(counts: Sequence[int]) -> list[tuple[str, float]]:
+    """Return the buckets of waits as Prometheus wants them: bound, number up to it."""
+    bounds = [*map(str, WAIT_BOUNDS_S), "+Inf"]
+    return list(zip(bounds, map(float, accumulate(counts)), strict=True))

@@ -1,0 +1,1 @@
+"""Served models: the service, its model pool, caches and prefill between turns."""

@@ -1,0 +1,177 @@
+"""`ResponseCache`: answers to identical deterministic requests, without the engine.
+
+It keeps what the engine said, so a hit may be streamed or whole, and in the form of any API. The
+key is the whole request with its tenant: two tenants never share an answer. Off without bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from yaie.base.types import GenerationRequest, TokenDelta
+from yaie.client.submission import Sink, Submission, Submitter
+from yaie.server.replies.generation import Generation
+from yaie.server.requests.call import Call
+
+HEADER = "X-YAIE-Response-Cache"
+_ENTRY_BYTES = 512  # of the objects around an answer
+_TOKEN_BYTES = 16
+_LOGPROB_BYTES = 128
+_MAX_SHARE = 4  # an answer beyond this part of the cache would empty it
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    answers: tuple[tuple[TokenDelta, ...], ...]  # of each prompt
+    nbytes: int
+    stored_at: float
+
+
+class Recorder:
+    """Submitter that keeps what the engine says, up to a number of bytes."""
+
+    def __init__(self, client: Submitter, key: bytes, most_bytes: int) -> None:
+        self.key = key
+        self.answers: list[list[TokenDelta]] = []
+        self.nbytes = len(key) + _ENTRY_BYTES
+        self._client = client
+        self._most_bytes = most_bytes
+
+    @property
+    def is_too_large(self) -> bool:
+        """True if the answer exceeds its bytes; then it is not kept."""
+        return self.nbytes > self._most_bytes
+
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Send the request to the engine, and record its deltas."""
+        said: list[TokenDelta] = []
+        self.answers.append(said)
+
+        def record(delta: TokenDelta) -> None:
+            if not self.is_too_large:
+                said.append(delta)
+                self.nbytes += _size(delta)
+                if self.is_too_large:
+                    self.answers = []
+            sink(delta)
+
+        return self._client.submit(request, record)
+
+
+class Replay:
+    """Submitter that gives recorded answers, prompt by prompt."""
+
+    def __init__(self, answers: Sequence[Sequence[TokenDelta]]) -> None:
+        self._answers = iter(answers)
+
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Push the recorded deltas of the next prompt, once the caller has the submission."""
+        submission = Submission(request, sink, lambda submission, index: None)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(_push, submission, next(self._answers))
+        return submission
+
+
+def _push(submission: Submission, deltas: Sequence[TokenDelta]) -> None:
+    request = submission.request
+    for delta in deltas:
+        if not submission.is_open:
+            return
+        submission.sink(
+            msgspec.structs.replace(
+                delta,
+                request_id=request.request_id,
+                num_cached_tokens=len(request.prompt_token_ids),  # none was computed
+            )
+        )
+
+
+class ResponseCache:
+    """Answers by request, the least recently used leave first. `clock`: monotonic seconds."""
+
+    def __init__(
+        self,
+        most_bytes: int,
+        longest_s: float,
+        registry: CollectorRegistry,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most_bytes = most_bytes
+        self._longest_s = longest_s
+        self._clock = clock
+        self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
+        self.nbytes = 0
+        if not most_bytes:
+            return
+        self._hits = Counter(
+            "yaie_response_cache_hits", "Requests answered from the cache", registry=registry
+        )
+        self._misses = Counter(
+            "yaie_response_cache_misses",
+            "Deterministic requests that the engine answered",
+            registry=registry,
+        )
+        size = Gauge("yaie_response_cache_bytes", "Size of the kept answers", registry=registry)
+        size.set_function(lambda: self.nbytes)
+
+    def submitter(self, model: str, client: Submitter, call: Call) -> Submitter:
+        """Return who answers a call to a model: its engine, recorded or not, or the cache."""
+        if not self._most_bytes or not _is_deterministic(call):
+            return client
+        key = _key(model, call)
+        entry = self._entries.get(key)
+        if entry is not None and self._clock() - entry.stored_at <= self._longest_s:
+            self._entries.move_to_end(key)
+            self._hits.inc()
+            return Replay(entry.answers)
+        self._misses.inc()
+        return Recorder(client, key, self._most_bytes // _MAX_SHARE)
+
+    def watch(self, generation: Generation) -> dict[str, str]:
+        """Keep the answer of a generation at its end; return the header of its response."""
+        if isinstance(generation.client, Replay):
+            return {HEADER: "hit"}
+        if isinstance(generation.client, Recorder):
+            generation.at_close.append(partial(self._keep, generation, generation.client))
+            return {HEADER: "miss"}
+        return {}
+
+    def _keep(self, generation: Generation, recorded: Recorder) -> None:
+        if not generation.is_answered or recorded.is_too_large:
+            return
+        self._remove(recorded.key)
+        answers = tuple(map(tuple, recorded.answers))
+        self._entries[recorded.key] = _Entry(answers, recorded.nbytes, self._clock())
+        self.nbytes += recorded.nbytes
+        while self.nbytes > self._most_bytes:
+            self._remove(next(iter(self._entries)))
+
+    def _remove(self, key: bytes) -> None:
+        entry = self._entries.pop(key, None)
+        self.nbytes -= 0 if entry is None else entry.nbytes
+
+
+def _is_deterministic(call: Call) -> bool:
+    return call.sampling.is_greedy or call.sampling.seed is not None
+
+
+def _key(model: str, call: Call) -> bytes:
+    """Return everything that determines the answer; ids and places in the queue do not."""
+    plain = [
+        replace(each, request_id="", priority=0, queue_timeout_s=None) for each in call.requests
+    ]
+    return model.encode() + b"\0" + msgspec.msgpack.encode(plain)
+
+
+def _size(delta: TokenDelta) -> int:
+    logprobs = [*delta.logprobs, *filter(None, delta.prompt_logprobs or ())]
+    num_logprobs = sum(1 + len(each.top) for each in logprobs)
+    return _ENTRY_BYTES + _TOKEN_BYTES * len(delta.token_ids) + _LOGPROB_BYTES * num_logprobs

@@ -1,0 +1,267 @@
+"""One model of the server: its engine client, tokenizer and translator.
+
+Several models may share a `Service`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from yaie.base.errors import (
+    EngineDied,
+    EngineDraining,
+    EngineStarting,
+    EngineUnavailable,
+    InvalidRequest,
+    YaieError,
+)
+from yaie.base.settings import EngineConfig
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineInfo, EngineState
+from yaie.client.engine_client import EngineClient
+from yaie.models.load.folder import names_repository, open_folder
+from yaie.models.load.folder_process import find_folder
+from yaie.server.requests.request_defaults import RequestDefaults
+from yaie.server.requests.translator import Translator
+from yaie.text.chat_template import ChatTemplate
+from yaie.text.template_features import TemplateAbilities, abilities_of
+from yaie.text.template_setting import set_chat_template
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+logger = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+
+class Residence(enum.Enum):
+    """Presence of a model in memory."""
+
+    ABSENT = "absent"  # its next request loads it
+    STARTING = "starting"  # with the service; requests are refused meanwhile
+    RESIDENT = "resident"
+    LEAVING = "leaving"  # unloaded once its requests have ended
+
+
+class RunInThread(Protocol):
+    """Runs blocking work in a thread while the event loop goes on."""
+
+    async def __call__(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Return the result of `work(*arguments)`."""
+
+
+class ServedModel:
+    """Model under its name in requests.
+
+    `make_client` builds the engine client once the model's folder is known.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        make_client: Callable[[EngineConfig], EngineClient],
+        run_in_thread: RunInThread,
+        defaults: RequestDefaults | None = None,
+    ) -> None:
+        self.name = config.model_name
+        self.names = config.model_names  # in requests, the first one included
+        self.root = config.source  # the repository or folder that the settings name
+        self.created = int(time.time())  # unix time, seconds
+        self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded
+        self.failure: YaieError | None = None  # final: the engine cannot start
+        self.residence = Residence.ABSENT
+        self.num_uses = 0  # requests that need it loaded
+        self.num_waiting = 0  # requests that wait for its load
+        self.last_used = 0.0  # monotonic, seconds
+        self.loaded_at = self.load_s = 0.0  # monotonic time of its last load, and its duration
+        self.num_loads = self.num_unloads = 0
+        self.memory_bytes = 0  # taken by its last engine: weights, activations and pool
+        self._last_info: EngineInfo | None = None
+        self.defaults = defaults or RequestDefaults()
+        self._config = config
+        self._make_client = make_client
+        self._run_in_thread = run_in_thread
+        self._client: EngineClient | None = None
+        self._seen_steps, self._stepped_at = 0, 0.0
+        self._tokenizer: Tokenizer | None = None
+        self._translator: Translator | None = None
+        self._translator_info: EngineInfo | None = None  # of the engine it was made for
+
+    @property
+    def state(self) -> EngineState:
+        """State of the model for requests: starting until its tokenizer is loaded too."""
+        if self.failure is not None:
+            return EngineState.FAILED
+        if self._client is None:
+            is_absent = self.residence is Residence.ABSENT
+            return EngineState.UNLOADED if is_absent else EngineState.STARTING
+        if self._tokenizer is None and self._client.state is EngineState.READY:
+            return EngineState.STARTING
+        return self._client.state
+
+    @property
+    def state_reason(self) -> str:
+        """One sentence on the state; empty for a normal one."""
+        if self.failure is not None:
+            return self.failure.message
+        return "" if self._client is None else self._client.state_reason
+
+    @property
+    def is_resident(self) -> bool:
+        """True if requests go to its engine, which may still be starting."""
+        return self.residence in (Residence.STARTING, Residence.RESIDENT)
+
+    @property
+    def info(self) -> EngineInfo | None:
+        """Description by the engine, or by its last one, once it was ready."""
+        return self._last_info if self._client is None else self._client.info
+
+    @property
+    def stats(self) -> EngineStats:
+        """Latest statistics of the engine."""
+        stats = EngineStats() if self._client is None else self._client.stats
+        if stats.num_steps != self._seen_steps:
+            self._seen_steps, self._stepped_at = stats.num_steps, time.monotonic()
+        return stats
+
+    @property
+    def is_full(self) -> bool:
+        """True if its waiting queue is full."""
+        if self.info is None:
+            return False
+        stats, tokens = self.stats, self.info.max_waiting_tokens
+        has_many = bool(tokens) and stats.num_waiting_tokens >= tokens
+        return has_many or stats.num_waiting >= self.info.max_waiting
+
+    @property
+    def last_step_age_s(self) -> float | None:
+        """Seconds since steps were last seen, by a probe or a request; None before the first."""
+        if not self.stats.num_steps:
+            return None
+        return time.monotonic() - self._stepped_at
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the engine; None for one in this process."""
+        return getattr(self._client, "pid", None)
+
+    @property
+    def num_restarts(self) -> int:
+        """Number of times the engine died and was started again."""
+        return 0 if self._client is None else self._client.num_restarts
+
+    @property
+    def client(self) -> EngineClient:
+        """Engine client, once `check_available` has passed."""
+        assert self._client is not None
+        return self._client
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Tokenizer, once `check_available` has passed."""
+        assert self._tokenizer is not None
+        return self._tokenizer
+
+    async def load(self, memory_bytes: int | None = None) -> None:
+        """Start the engine within `memory_bytes`, by default as the settings say.
+
+        Waits until it is ready. Raises `YaieError`, and then holds no memory.
+        """
+        try:
+            await self.start(memory_bytes)
+        except BaseException:
+            if self.failure is None and self.residence is not Residence.STARTING:
+                await self.unload()
+            raise
+        self.residence = Residence.RESIDENT
+        assert self.info is not None
+        self.memory_bytes = self.info.memory_bytes
+
+    async def unload(self) -> None:
+        """Stop the engine and free its memory."""
+        self._last_info = self.info
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+        self.residence = Residence.ABSENT
+
+    async def start(self, memory_bytes: int | None = None) -> None:
+        """Find the model, start its engine and wait until it is ready. Raises `YaieError`."""
+        if names_repository(self._config.source):
+            path = await find_folder(self._config.source)
+        else:
+            path = (await self._run_in_thread(open_folder, self._config.source)).path
+        # The engine process gets the folder: the name is resolved only once.
+        config = replace(self._config, model=str(path), revision=None, served_model_name=self.name)
+        if memory_bytes is not None:
+            config = replace(config, memory_bytes=memory_bytes)
+        if self._last_info is not None:  # an automatic pool keeps its size
+            config = replace(config, num_slots=self._last_info.num_slots)
+        self._client = self._make_client(config)
+        await self._client.start()
+        if self._tokenizer is None:
+            tokenizer = await self._run_in_thread(load_tokenizer, path)
+            set_chat_template(tokenizer, self._config.chat_template)
+            self.abilities = await self._run_in_thread(
+                abilities_of, tokenizer, self._config.tool_call_parser
+            )
+            await self._run_in_thread(_render_once, tokenizer)
+            self._tokenizer = tokenizer
+        info = await self._client.wait_ready()
+        with contextlib.suppress(EngineUnavailable):  # it may have ended meanwhile
+            self.translator()  # before the first request
+        weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
+        logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)
+
+    async def close(self) -> None:
+        """Stop the engine."""
+        if self._client is not None:
+            await self._client.close()
+
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Announce a request while it is read: an idle engine waits for it."""
+        return nullcontext() if self._client is None else self._client.expect_request()
+
+    def translator(self) -> Translator:
+        """Return the translator for the present engine. Raises `EngineUnavailable`."""
+        self.check_available()
+        info = self.info
+        assert info is not None
+        if self._translator is None or self._translator_info is not info:
+            parser = self._config.tool_call_parser
+            sampling = self.defaults.sampling_of(info.default_sampling)
+            shown = replace(info, default_sampling=sampling)
+            self._translator = Translator(self.tokenizer, shown, parser, self.defaults)
+            self._translator_info = info
+        return self._translator
+
+    def check_available(self) -> None:
+        """Raise `EngineUnavailable` with the reason unless the model takes requests."""
+        state, reason = self.state, self.state_reason
+        if state is EngineState.READY:
+            return
+        if state is EngineState.STARTING:
+            raise EngineStarting(_sentence("the model is loading", reason, "retry in a moment"))
+        if state is EngineState.DRAINING:
+            raise EngineDraining("the server is shutting down and takes no new requests")
+        if state is EngineState.FAILED:
+            raise EngineUnavailable(_sentence("the engine could not start", reason))
+        if state is EngineState.UNLOADED:
+            raise EngineStarting("the model is not loaded; send the request again")
+        raise EngineDied(_sentence("the engine is being restarted", reason, "retry in a moment"))
+
+
+def _render_once(tokenizer: Tokenizer) -> None:
+    """Compile the chat template while the engine loads, so that no request waits for it."""
+    with contextlib.suppress(InvalidRequest):  # no template, or one that wants more than this
+        ChatTemplate(tokenizer).render([{"role": "user", "content": "Hello"}])
+
+
+def _sentence(fact: str, reason: str, advice: str = "") -> str:
+    return fact + (f" ({reason})" if reason else "") + (f"; {advice}" if advice else "")

@@ -1,0 +1,1 @@
+"""Operations: drain, tracing, rate limits, workload traces and operator tools."""

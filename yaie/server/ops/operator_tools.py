@@ -1,0 +1,217 @@
+"""Functions that the operator registers: listed for clients, and run for those that may.
+
+A request names a function and gives its arguments; nothing else of it is run or imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, get_type_hints
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from yaie.base.errors import ConfigError, InvalidRequest, Overloaded
+from yaie.server.http.body import refusal
+from yaie.server.http.http_errors import NotFound, RequestTimedOut
+
+logger = logging.getLogger(__name__)
+
+MAX_RUNNING = 4  # functions at a time
+NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class ToolError(Exception):
+    """Failure of a function, raised by it; the client gets its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTool:
+    """A function with annotated parameters. `enabled`: it may be run."""
+
+    function: Callable[..., Any]
+    name: str = ""
+    description: str = ""
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """Content of a result: text as it is, other values as JSON."""
+
+    content: str
+    is_error: bool = False
+
+
+class _Registered:
+    """A tool with the model of its arguments."""
+
+    def __init__(self, tool: OperatorTool) -> None:
+        self.tool = tool
+        self.name = tool.name or getattr(tool.function, "__name__", "")
+        self.description = tool.description or inspect.getdoc(tool.function) or ""
+        if not NAME.fullmatch(self.name):
+            raise _wrong(f"{self.name!r} is no name of a tool; use letters, digits, _ . and -")
+        self.arguments = _model_of(self.name, tool.function)
+
+    def document(self) -> dict[str, Any]:
+        """Return the tool as a chat request lists it."""
+        schema = self.arguments.model_json_schema()
+        schema.pop("title", None)
+        function = {"name": self.name, "description": self.description, "parameters": schema}
+        return {"type": "function", "function": function, "enabled": self.tool.enabled}
+
+
+class OperatorTools:
+    """The operator's functions by name.
+
+    Each may run for `timeout_s` seconds, `MAX_RUNNING` of them at a time. Raises `ConfigError` for
+    a function whose parameters cannot be described.
+    """
+
+    def __init__(
+        self, tools: Iterable[OperatorTool | Callable[..., Any]], timeout_s: float
+    ) -> None:
+        self._timeout_s = timeout_s
+        self._tools: dict[str, _Registered] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        self._num_running = 0
+        for each in tools:
+            found = _Registered(each if isinstance(each, OperatorTool) else OperatorTool(each))
+            if found.name in self._tools:
+                raise _wrong(f"two functions are named {found.name!r}; name each by its own")
+            self._tools[found.name] = found
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return every tool as a chat request lists it, in the order of registration."""
+        return [each.document() for each in self._tools.values()]
+
+    async def execute(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run a function with checked arguments.
+
+        Raises `NotFound` for an unknown or disabled one, `InvalidRequest` for wrong arguments,
+        `Overloaded` and `RequestTimedOut`. A failure of the function is a result.
+        """
+        found = self._tools.get(name)
+        if found is None or not found.tool.enabled:
+            names = ", ".join(repr(each.name) for each in self._tools.values() if each.tool.enabled)
+            raise NotFound(
+                f"the tool {name[:64]!r} is not registered here; this server runs {names or 'none'}"
+            )
+        try:
+            checked = found.arguments.model_validate_json(msgspec.json.encode(arguments))
+        except ValidationError as error:
+            raise _refused(error, found) from None
+        values = {key: getattr(checked, key) for key in type(checked).model_fields}
+        if self._num_running == MAX_RUNNING:
+            raise Overloaded(f"{MAX_RUNNING} tools run already; retry in a moment")
+        return await self._run(found, values)
+
+    async def _run(self, found: _Registered, values: dict[str, Any]) -> ToolResult:
+        self._num_running += 1
+        task = asyncio.ensure_future(self._call(found, values))
+        task.add_done_callback(self._ended)
+        try:
+            async with asyncio.timeout(self._timeout_s) as limit:
+                result = await asyncio.shield(task)
+            content = result if isinstance(result, str) else msgspec.json.encode(result).decode()
+            return ToolResult(content)
+        except ToolError as error:
+            return ToolResult(str(error), is_error=True)
+        except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():  # not one of the function's
+                task.cancel()  # a thread goes on, and keeps its place until it ends
+                raise RequestTimedOut(
+                    f"the tool {found.name!r} took longer than {self._timeout_s:g} s"
+                ) from None
+            logger.exception("the tool %s failed", found.name)
+            return ToolResult("the tool failed; the server's log has the reason", is_error=True)
+
+    async def _call(self, found: _Registered, values: dict[str, Any]) -> Any:
+        function = found.tool.function
+        if inspect.iscoroutinefunction(function):
+            return await function(**values)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(MAX_RUNNING, thread_name_prefix="yaie-tool")
+        future = self._threads.submit(partial(function, **values))
+        return await _until_ended(future)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._num_running -= 1
+        if not task.cancelled():
+            task.exception()  # retrieved, also after the time limit
+
+    def close(self) -> None:
+        """Drop the threads; a function that runs is left to its end."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def _until_ended(future: Any) -> Any:
+    """Wait for a thread's result, also when cancelled: its place is free afterwards only."""
+    waiting = asyncio.wrap_future(future)
+    try:
+        return await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        await asyncio.wait([waiting])
+        raise
+
+
+def load_tools(source: str) -> list[OperatorTool | Callable[..., Any]]:
+    """Return the tools of the setting `tool_functions`, a `module:name`. Raises `ConfigError`.
+
+    The name is a function, an `OperatorTool`, or a list of both.
+    """
+    module, separator, name = source.partition(":")
+    if not separator or not module or not name:
+        raise _wrong(f"{source!r} is not of the form module:name")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise _wrong(f"{source!r} cannot be imported ({error})") from None
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _model_of(name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    """Return a model of a function's arguments, from its annotations."""
+    if not callable(function):
+        raise _wrong(f"{name!r} is no function")
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in _KINDS:
+            raise _wrong(f"{name} has *arguments; give each parameter a name")
+        if parameter.name not in hints:
+            raise _wrong(f"{name} has no type for its parameter {parameter.name!r}; annotate it")
+        is_required = parameter.default is inspect.Parameter.empty
+        default = Field(...) if is_required else Field(parameter.default)
+        fields[parameter.name] = (hints[parameter.name], default)
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    try:
+        model: type[BaseModel] = create_model(name, __config__=config, **fields)
+        model.model_json_schema()
+    except Exception as error:
+        raise _wrong(f"the parameters of {name} have no JSON schema: {error}") from None
+    return model
+
+
+def _refused(error: ValidationError, found: _Registered) -> InvalidRequest:
+    problem = error.errors(include_url=False)[0]
+    if problem["type"] == "extra_forbidden":
+        name = f"arguments.{problem['loc'][-1]}"
+        return InvalidRequest(f"{name} is no parameter of the tool {found.name!r}", param=name)
+    inner = refusal(error)
+    return InvalidRequest(f"arguments.{inner.message}", param=f"arguments.{inner.param}")
+
+
+def _wrong(reason: str) -> ConfigError:
+    return ConfigError(f"tool_functions: {reason}", param="tool_functions")

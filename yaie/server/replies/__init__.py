@@ -1,0 +1,1 @@
+"""Replies: generation, delivery, and the reply formats of chats and completions."""

@@ -1,0 +1,147 @@
+"""Responses of `POST /v1/completions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from yaie.base.types import TokenLogprobs
+from yaie.server.replies.generation import Generation
+from yaie.server.replies.logprob_formats import CompletionLogprobs, EchoedLogprobs
+from yaie.server.replies.reply import GenerationResponse
+from yaie.server.schemas.generation_replies import TextCompletion, TextCompletionChunk
+from yaie.text.answer import TextPiece
+from yaie.text.tokenizer import Tokenizer
+
+
+class CompletionResponse(GenerationResponse):
+    """Response with text, and the prompt in front of it with `echo`."""
+
+    object_name = "text_completion"
+    chunk_name = "text_completion"
+    answer_schema = TextCompletion
+    event_schema = TextCompletionChunk
+
+    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
+        super().__init__(generation, tokenizer)
+        self._logprobs = [self._writer() for _ in range(self.call.num_choices)]
+        self._echoed: dict[int, EchoedLogprobs] = {}  # by prompt
+        self._is_opened = [False] * self.call.num_choices
+
+    def _writer(self) -> CompletionLogprobs:
+        skips = self.call.sampling.skip_special_tokens
+        return CompletionLogprobs(self.tokenizer, skips, by_id=self.call.names_by_id)
+
+    def opening(self) -> bytes:
+        """Return an empty opening: a completion begins with its first text."""
+        return b""
+
+    def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
+        """Return one chunk per choice; its last one has the finish reason."""
+        body = b""
+        for index, piece in pieces.items():
+            body += self._event_of(index, piece)
+        return body
+
+    def num_logprobs(self, pieces: Mapping[int, TextPiece]) -> int:
+        """Return the number of tokens whose logprobs `events` would write, echoed ones included."""
+        opened = {
+            index // self.call.sampling.n for index in pieces if not self._is_opened[index]
+        } - self._echoed.keys()
+        of_prompts = (self.generation.answers[prompt].prompt_logprobs for prompt in opened)
+        return super().num_logprobs(pieces) + sum(len(each or ()) for each in of_prompts)
+
+    def _event_of(self, index: int, piece: TextPiece) -> bytes:
+        is_first = not self._is_opened[index]
+        if self._is_text_only and not (
+            is_first or self.call.prompt_only or piece.finish_reason is not None
+        ):
+            self.count(piece)
+            return self.text_chunk(index, piece.text, _text_choice) if piece.text else b""
+        if not self.call.prompt_only:
+            self.count(piece)
+        text, token_ids, logprobs = self._shown(
+            index, piece.text, piece.token_ids, piece.logprobs, is_first
+        )
+        extra = self.prompt_ids() if is_first else {}
+        self._is_opened[index] = True
+        wants_ids = self.call.return_token_ids and (token_ids or is_first)
+        if not (text or logprobs or wants_ids or piece.finish_reason):
+            return b""
+        choice: dict[str, Any] = {
+            "index": index,
+            "text": text,
+            "logprobs": logprobs,
+            "finish_reason": piece.finish_reason,
+        }
+        if piece.finish_reason is not None:
+            choice["stop_reason"] = piece.stop_reason
+        if self.call.return_token_ids:
+            choice["token_ids"] = token_ids
+            if is_first:
+                choice["prompt_token_ids"] = self._prompt_of(index)
+        return self.chunk(choice, **extra)
+
+    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
+        """Return the whole response."""
+        choices = []
+        for index, piece in pieces.items():
+            text, token_ids, logprobs = self._shown(
+                index, piece.text, piece.token_ids, piece.logprobs, True
+            )
+            written: dict[str, Any] = {
+                "index": index,
+                "text": text,
+                "logprobs": logprobs,
+                "finish_reason": piece.finish_reason,
+                "stop_reason": piece.stop_reason,
+            }
+            if self.call.return_token_ids:
+                written["token_ids"] = token_ids
+                written["prompt_token_ids"] = self._prompt_of(index)
+            choices.append(written | self.prompt_logprobs(index // self.call.sampling.n))
+        return self.document(choices)
+
+    def _prompt_of(self, index: int) -> tuple[int, ...]:
+        return self.call.requests[index // self.call.sampling.n].prompt_token_ids
+
+    def _shown(
+        self,
+        index: int,
+        text: str,
+        token_ids: Sequence[int],
+        logprobs: Sequence[TokenLogprobs],
+        is_first: bool,
+    ) -> tuple[str, Sequence[int], dict[str, Any] | None]:
+        """Return text, token ids and logprobs to show; the first of a choice has the echo."""
+        call = self.call
+        if call.prompt_only:
+            text, token_ids, logprobs = "", (), ()
+        echoed: EchoedLogprobs | None = None
+        if is_first and call.echoes:
+            prompt = index // call.sampling.n
+            text = call.echoes[prompt] + text
+            if call.sampling.logprobs is not None:
+                echoed = self._echoed_of(prompt, call.sampling.logprobs)
+        if call.sampling.logprobs is None or not (logprobs or echoed):
+            return text, token_ids, None
+        writer = self._logprobs[index]
+        if echoed is None:
+            return text, token_ids, writer.write(token_ids, logprobs)
+        writer.continue_after(echoed)
+        return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
+
+    def _echoed_of(self, prompt: int, num_top: int) -> EchoedLogprobs | None:
+        of_prompt = self.generation.answers[prompt].prompt_logprobs
+        if of_prompt is not None and prompt not in self._echoed:
+            token_ids = self.call.requests[prompt].prompt_token_ids
+            writer = self._writer()
+            # `prompt_logprobs` may have asked for more of them.
+            shown = [one and replace(one, top=one.top[:num_top]) for one in of_prompt]
+            self._echoed[prompt] = writer.echoed(token_ids, shown, self.call.echoes[prompt])
+        return self._echoed.get(prompt)
+
+
+def _text_choice(index: int, text: str) -> dict[str, Any]:
+    return {"index": index, "text": text, "logprobs": None, "finish_reason": None}

@@ -1,0 +1,173 @@
+"""Logprobs in OpenAI's two forms.
+
+JSON has no infinity: an excluded token is shown with `LOWEST`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from yaie.base.types import TokenLogprobs
+from yaie.text.tokenizer import Tokenizer
+
+LOWEST = -9999.0
+
+
+def chat_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
+) -> dict[str, Any]:
+    """Return `logprobs` of a chat choice: one entry per token, with its bytes."""
+    return {"content": token_logprobs(tokenizer, given, by_id=by_id), "refusal": None}
+
+
+def token_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
+) -> list[dict[str, Any]]:
+    """Return one entry per token, with its bytes and its most likely alternatives.
+
+    by_id: tokens are named by their ids.
+    """
+    return [
+        {
+            **_chat_token(tokenizer, by_id, one.token_id, one.logprob),
+            "top_logprobs": [_chat_token(tokenizer, by_id, *top) for top in one.top],
+        }
+        for one in given
+    ]
+
+
+def _id_name(token_id: int) -> str:
+    return f"token_id:{token_id}"
+
+
+def _chat_token(tokenizer: Tokenizer, by_id: bool, token_id: int, logprob: float) -> dict[str, Any]:
+    raw = tokenizer.token_bytes(token_id)
+    return {
+        "token": _id_name(token_id) if by_id else raw.decode("utf-8", "replace"),
+        "logprob": max(logprob, LOWEST),
+        "bytes": list(raw),
+    }
+
+
+def prompt_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs | None], num_top: int
+) -> msgspec.Raw:
+    """Return vLLM's `prompt_logprobs` as JSON: null, then maps by token id.
+
+    Each map has the prompt's own token and the `num_top` most likely ones.
+    """
+    return msgspec.Raw(
+        msgspec.json.encode(
+            [None if one is None else _by_id(tokenizer, one, num_top) for one in given]
+        )
+    )
+
+
+def _by_id(tokenizer: Tokenizer, one: TokenLogprobs, num_top: int) -> dict[int, dict[str, Any]]:
+    top = [(token_id, logprob, at + 1) for at, (token_id, logprob) in enumerate(one.top[:num_top])]
+    return {
+        token_id: {
+            "logprob": max(logprob, LOWEST),
+            "rank": rank,
+            "decoded_token": tokenizer.token_bytes(token_id).decode("utf-8", "replace"),
+        }
+        for token_id, logprob, rank in ((one.token_id, one.logprob, one.rank), *top)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EchoedLogprobs:
+    """`logprobs` of an echoed prompt, encoded once for all its choices."""
+
+    lists: dict[str, bytes]  # entries of each list as JSON, without the brackets
+    text_len: int
+    decoder_state: tuple[bytes, int]  # a prompt may end within a character
+
+    def before(self, own: dict[str, Any]) -> dict[str, Any]:
+        """Return the lists of the prompt followed by those of the completion."""
+        joined = {}
+        for name, entries in self.lists.items():
+            both = filter(None, (entries, msgspec.json.encode(own[name])[1:-1]))
+            joined[name] = msgspec.Raw(b"[" + b",".join(both) + b"]")
+        return joined
+
+
+class CompletionLogprobs:
+    """Writer of `logprobs` of a text completion; offsets continue from chunk to chunk."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, skip_special_tokens: bool, *, by_id: bool = False
+    ) -> None:
+        """`by_id`: tokens are named by their ids."""
+        self._tokenizer = tokenizer
+        self._by_id = by_id
+        self._skips = skip_special_tokens
+        self._offset = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def echoed(
+        self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None], echo: str
+    ) -> EchoedLogprobs:
+        """Return the logprobs of a prompt with the text `echo`."""
+        lists = self.write(token_ids, given, echo)
+        return EchoedLogprobs(
+            {name: msgspec.json.encode(entries)[1:-1] for name, entries in lists.items()},
+            len(echo),
+            self._decoder.getstate(),
+        )
+
+    def continue_after(self, echoed: EchoedLogprobs) -> None:
+        """Continue the offsets after the prompt."""
+        self._offset = echoed.text_len
+        self._decoder.setstate(echoed.decoder_state)
+
+    def write(
+        self,
+        token_ids: Sequence[int],
+        given: Sequence[TokenLogprobs | None],
+        echo: str | None = None,
+    ) -> dict[str, Any]:
+        """Return OpenAI's four parallel lists for some tokens; the first of a prompt has null.
+
+        `echo`: text of the prompt if these are its tokens.
+        """
+        offsets = []
+        for token_id in token_ids:
+            offsets.append(self._offset)
+            raw = self._tokenizer.token_bytes(token_id)
+            is_shown = not self._skips or token_id not in self._tokenizer.special_ids
+            if echo is not None and token_id in self._tokenizer.special_ids:
+                # Shown if the client wrote it, hidden if the tokenizer added it.
+                is_shown = echo.startswith(raw.decode("utf-8", "replace"), self._offset)
+            if is_shown:
+                self._offset += len(self._decoder.decode(raw))
+        return {
+            "tokens": [self._name(token_id) for token_id in token_ids],
+            "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],
+            "top_logprobs": [None if one is None else self._top(one) for one in given],
+            "text_offset": offsets,
+        }
+
+    def _top(self, one: TokenLogprobs) -> dict[str, float]:
+        top = one.top or ((one.token_id, one.logprob),)
+        named: dict[str, float] = {}
+        for token_id, logprob in top:
+            # The first of several tokens with the same text is the most likely.
+            named.setdefault(self._name(token_id), max(logprob, LOWEST))
+        named.setdefault(self._name(one.token_id), max(one.logprob, LOWEST))
+        return named
+
+    def _name(self, token_id: int) -> str:
+        """Return the token's text; a part of a character in OpenAI's form, so that names differ."""
+        if self._by_id:
+            return _id_name(token_id)
+        raw = self._tokenizer.token_bytes(token_id)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return "bytes:" + "".join(f"\\x{byte:02x}" for byte in raw)

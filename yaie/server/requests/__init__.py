@@ -1,0 +1,1 @@
+"""Requests: from checked bodies to calls of the engine."""

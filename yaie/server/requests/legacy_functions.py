@@ -1,0 +1,102 @@
+"""OpenAI's older `functions` and `function_call` as tools, and their messages as those of tools.
+
+A body is rewritten before it is translated; errors and names then get the client's names back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from yaie.base.errors import InvalidRequest
+from yaie.server.schemas.chat import ChatBody
+
+_NAMES = (
+    (re.compile(r"tools\[(\d+)\](\.function)?"), r"functions[\1]"),
+    (re.compile(r"\btool_choice(\.function)?"), "function_call"),
+    (re.compile(r"\btools\b"), "functions"),
+)
+
+
+def calls_functions(body: ChatBody) -> bool:
+    """Return whether the answer has a `function_call` in place of `tool_calls`."""
+    return bool(body.functions)
+
+
+def with_tools(body: ChatBody) -> ChatBody:
+    """Return the body in the form of tools. Raises `InvalidRequest` for fields of both forms."""
+    changes: dict[str, Any] = {}
+    if any(_is_old(message) for message in body.messages):
+        changes["messages"] = _with_calls(body.messages)
+    if body.functions and body.tools:
+        raise InvalidRequest(
+            "functions and tools exclude each other; send tools alone, the newer form",
+            param="functions",
+        )
+    if body.functions:
+        tools = [{"type": "function", "function": each} for each in body.functions]
+        changes.update(tools=tools, parallel_tool_calls=False, functions=None)
+    if body.function_call is not None:
+        if body.tool_choice is not None:
+            raise InvalidRequest(
+                "function_call and tool_choice exclude each other; send tool_choice alone",
+                param="function_call",
+            )
+        changes.update(tool_choice=_choice(body.function_call), function_call=None)
+    return body.model_copy(update=changes) if changes else body
+
+
+def renamed(error: InvalidRequest, body: ChatBody) -> InvalidRequest:
+    """Return the error of a body in the form of tools with the names of the client's fields."""
+    if not body.functions and body.function_call is None:
+        return error
+    param = None if error.param is None else named(error.param)
+    return type(error)(named(error.message), param=param, code=error.code)
+
+
+def named(text: str) -> str:
+    """Return a text about fields with the older names."""
+    for pattern, name in _NAMES:
+        text = pattern.sub(name, text)
+    return text
+
+
+def _choice(given: object) -> Any:
+    if given in ("none", "auto"):
+        return given
+    if isinstance(given, dict) and isinstance(given.get("name"), str):
+        return {"type": "function", "function": {"name": given["name"]}}
+    raise InvalidRequest(
+        "function_call must be 'none', 'auto', or an object with the name of one of the functions",
+        param="function_call",
+    )
+
+
+def _is_old(message: object) -> bool:
+    if not isinstance(message, dict):
+        return False
+    is_result = message.get("role") == "function" and isinstance(message.get("name"), str)
+    return is_result or message.get("function_call") is not None
+
+
+def _with_calls(messages: list[Any]) -> list[Any]:
+    """Return the messages with each function call as the call of a tool, and its result too."""
+    found: list[Any] = []
+    ids: dict[str, str] = {}  # of the last call, by function
+    for at, message in enumerate(messages):
+        if not _is_old(message):
+            found.append(message)
+        elif message.get("role") == "function":
+            name = message["name"]
+            call_id = ids.get(name, f"call_{at}")
+            found.append({**message, "role": "tool", "tool_call_id": call_id})
+        else:
+            call = message["function_call"]
+            where = f"messages[{at}].function_call"
+            if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+                raise InvalidRequest(f"{where} must be an object with a name", param=where)
+            ids[call["name"]] = f"call_{at}"
+            rest = {name: value for name, value in message.items() if name != "function_call"}
+            tool_call = {"id": f"call_{at}", "type": "function", "function": call}
+            found.append({**rest, "tool_calls": [tool_call]})
+    return found

@@ -1,0 +1,151 @@
+"""Prompts of bodies as token ids: their forms, their truncation and the room in the context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yaie.base.errors import ContextLengthExceeded, InvalidRequest
+from yaie.base.types import MAX_SEQUENCES_PER_REQUEST, EngineInfo
+from yaie.server.requests.token_ids import no_such_token
+from yaie.server.schemas.completions import CompletionBody
+from yaie.server.schemas.shared_fields import GenerationBody
+from yaie.text.tokenizer import Tokenizer, tokens_of
+
+
+class Prompts:
+    """Reader of prompts for one tokenizer and one ready engine."""
+
+    def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
+        self._tokenizer = tokenizer
+        self._info = info
+
+    def encoded(
+        self, prompt: object, body: CompletionBody, name: str, max_tokens: int | None
+    ) -> list[int]:
+        """Return a prompt's token ids, checked before the next prompt is encoded.
+
+        `max_tokens`: the client's own limit. Raises `InvalidRequest` or a subclass.
+        """
+        ids = self.unchecked(prompt, body, name, max_tokens, self._info.max_model_len)
+        self.check(ids, name, body, max_tokens, "max_tokens")
+        return ids
+
+    def unchecked(
+        self,
+        prompt: object,
+        body: CompletionBody,
+        name: str,
+        max_tokens: int | None,
+        longest: int | None = None,
+    ) -> list[int]:
+        """Return a prompt's token ids. Raises as `encoded`, if certainly over `longest`."""
+        kept = self.kept_tokens(body, max_tokens)
+        if isinstance(prompt, str):
+            adds = body.add_special_tokens is not False
+            ids = self._tokenizer.encode(prompt, adds, longest if kept is None else None, name)
+        else:
+            ids = self.token_ids(prompt, name)
+        return ids if kept is None else ids[-kept:]
+
+    def kept_tokens(self, body: GenerationBody, max_tokens: int | None) -> int | None:
+        """Return the number of last tokens to keep of a prompt; None keeps all.
+
+        Raises `InvalidRequest` for a number that is out of range.
+        """
+        kept = body.truncate_prompt_tokens
+        if kept is None:
+            return None
+        longest = self._info.max_model_len
+        if kept == -1:
+            return max(1, longest - (max_tokens or 1))
+        if not 1 <= kept < longest:
+            raise InvalidRequest(
+                f"truncate_prompt_tokens must be -1, or between 1 and {longest - 1}, got {kept}",
+                param="truncate_prompt_tokens",
+            )
+        return kept
+
+    def token_ids(self, ids: object, where: str) -> list[int]:
+        """Return the ids if they are a list of this model's. Raises `InvalidRequest`."""
+        if not isinstance(ids, list):
+            raise InvalidRequest(f"{where} must be a string or a list of token ids", param=where)
+        if set(map(type, ids)) - {int}:  # bool is a subclass of int
+            at = next(at for at, each in enumerate(ids) if type(each) is not int)
+            raise InvalidRequest(f"{where}[{at}] must be a token id", param=f"{where}[{at}]")
+        if ids:
+            for token_id in (min(ids), max(ids)):
+                if not 0 <= token_id < self._info.vocab_size:
+                    param = f"{where}[{ids.index(token_id)}]"
+                    raise no_such_token(token_id, param, self._info.vocab_size)
+        return ids
+
+    def check(
+        self,
+        prompt: list[int],
+        name: str,
+        body: GenerationBody,
+        max_tokens: int | None,
+        limit_name: str,
+    ) -> None:
+        """Refuse a prompt without room for the completion.
+
+        `max_tokens`: the client's own limit, in its field `limit_name`. Raises `InvalidRequest` or
+        `ContextLengthExceeded`.
+        """
+        longest = self._info.max_model_len
+        length = len(prompt)
+        if not prompt:
+            raise InvalidRequest(f"{tokens_of(name, 'no')}; send at least one", param=name)
+        if length >= longest:
+            raise ContextLengthExceeded(
+                f"{context_limit(self._info)}, but {tokens_of(name, length)} and the completion "
+                "needs at least one, so the prompt is too long; shorten it",
+                param=name,
+            )
+        room = longest - length
+        if max_tokens is not None and max_tokens > room:
+            raise ContextLengthExceeded(
+                f"{context_limit(self._info)}, but {tokens_of(name, length)} and {limit_name} is "
+                f"{max_tokens}, together {length + max_tokens}; shorten the prompt or lower "
+                f"{limit_name} to {room}",
+                param=limit_name,
+            )
+        if (body.min_tokens or 0) > room:
+            raise ContextLengthExceeded(
+                f"{context_limit(self._info)}, but {tokens_of(name, length)} and min_tokens is "
+                f"{body.min_tokens}; shorten the prompt or lower min_tokens to {room}",
+                param="min_tokens",
+            )
+
+
+def context_limit(info: EngineInfo) -> str:
+    """Return the fact in OpenAI's words: client libraries recognize the error by them.
+
+    Others look for Anthropic's words, "prompt is too long".
+    """
+    return f"this model's maximum context length is {info.max_model_len} tokens"
+
+
+def given_prompts(body: CompletionBody) -> dict[str, Any]:
+    """Return the prompts of a body by the names that errors give them."""
+    given = body.prompt
+    if given is None:
+        raise InvalidRequest("prompt is required", param="prompt")
+    if isinstance(given, str):
+        return {"prompt": given}
+    if not isinstance(given, list) or not given:
+        raise InvalidRequest(
+            "prompt must be a non-empty string, a list of strings, a list of token ids or a list "
+            "of lists of token ids",
+            param="prompt",
+        )
+    if type(given[0]) is int:
+        return {"prompt": given}
+    if len(given) == 1:
+        return {"prompt" if isinstance(given[0], str) else "prompt[0]": given[0]}
+    if len(given) > MAX_SEQUENCES_PER_REQUEST:
+        raise InvalidRequest(
+            f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are allowed",
+            param="prompt",
+        )
+    return {f"prompt[{at}]": prompt for at, prompt in enumerate(given)}

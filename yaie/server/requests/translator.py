@@ -1,0 +1,340 @@
+"""Translation of checked bodies into engine requests.
+
+Every mistake of a client is refused here with the name of the field, before the engine sees the
+request. Runs in the text threads, since it tokenizes; without torch and asyncio.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import uuid
+from dataclasses import replace
+from typing import Any, Self
+
+from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.types import (
+    MAX_SEQUENCES_PER_REQUEST,
+    EngineInfo,
+    GenerationRequest,
+    SamplingParams,
+)
+from yaie.server.requests.bad_words import bad_word_ids
+from yaie.server.requests.call import Call, Caller
+from yaie.server.requests.checks import (
+    chat_logprobs,
+    check_common,
+    check_reasoning_effort,
+    first_given,
+    ignored,
+    prompt_logprobs,
+    thinking_budget,
+)
+from yaie.server.requests.digests import Digest, digest_of
+from yaie.server.requests.echo import echoed
+from yaie.server.requests.fingerprint import fingerprint
+from yaie.server.requests.grammar_fields import grammar_of
+from yaie.server.requests.legacy_functions import (
+    calls_functions,
+    named,
+    renamed,
+    with_tools,
+)
+from yaie.server.requests.next_turn import NextTurn
+from yaie.server.requests.prompt_tokens import Prompts, given_prompts
+from yaie.server.requests.request_defaults import RequestDefaults
+from yaie.server.requests.sampling_params import limited, sampling_of
+from yaie.server.requests.tool_use import answer_format, check_tools
+from yaie.server.schemas.chat import ChatBody
+from yaie.server.schemas.completions import CompletionBody
+from yaie.server.schemas.shared_fields import GenerationBody
+from yaie.text.chat_template import ChatTemplate
+from yaie.text.formats.output_format import detect_format
+from yaie.text.tokenizer import Tokenizer
+
+
+class Translator:
+    """Translator of bodies into calls, for one tokenizer and one ready engine."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        info: EngineInfo,
+        tool_call_parser: str = "auto",
+        defaults: RequestDefaults | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self._tool_call_parser = tool_call_parser
+        self._chat = ChatTemplate(tokenizer)
+        self.prompts = Prompts(tokenizer, info)
+        self._info = info
+        self._defaults = defaults or RequestDefaults()
+        self._fingerprint = fingerprint(info)
+        self._caller = Caller()
+
+    def called_by(self, caller: Caller) -> Self:
+        """Return this translator for the requests of `caller`."""
+        found = copy.copy(self)
+        found._caller = caller
+        return found
+
+    @property
+    def max_model_len(self) -> int:
+        """Longest prompt plus answer, in tokens."""
+        return self._info.max_model_len
+
+    def chat(self, body: ChatBody) -> Call:
+        """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
+        try:
+            call = self._chat_call(with_tools(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+        if not calls_functions(body):
+            return call
+        ignored = tuple(map(named, call.ignored))
+        return replace(call, calls_functions=True, ignored=ignored, next_turn=None)
+
+    def _chat_call(self, body: ChatBody) -> Call:
+        check_common(body)
+        self._defaults.check_tools(body.tools)
+        tool_use = check_tools(body)
+        sampling = sampling_of(
+            body,
+            self._info,
+            max_tokens=first_given(body.max_completion_tokens, body.max_tokens),
+            logprobs=chat_logprobs(body),
+            prompt_logprobs=prompt_logprobs(body),
+        )
+        prompt = self._chat_prompt(body, longest=self._info.max_model_len)
+        limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
+        self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
+        call = self._call("chatcmpl", body, [prompt], sampling)
+        form = detect_format(self._chat.source, self._tool_call_parser)
+        (request,) = call.requests
+        parser, grammar = answer_format(
+            tool_use, form, self.tokenizer, prompt, answer=request.grammar
+        )
+        request = replace(request, grammar=grammar)
+        ignored = call.ignored
+        if (budget := thinking_budget(body)) is not None:
+            thinking = form.thinking_in(self.tokenizer, prompt)
+            limit = form.reasoning_limit(budget, self.tokenizer, thinking)
+            if limit is not None and limit.closer_id >= self._info.vocab_size:
+                limit = None  # without a logit
+            request = replace(request, reasoning_limit=limit)
+            ignored += ("thinking_token_budget",) if limit is None else ()
+        return replace(
+            call,
+            requests=(request,),
+            digest=self.digest(body, len(prompt)),
+            make_parser=parser,
+            echoes=echoed(body),
+            ignored=ignored,
+            next_turn=self._next_turn(body),
+        )
+
+    def _next_turn(self, body: ChatBody) -> NextTurn | None:
+        """Return the parts of a chat for its next turn; None if they cannot be known."""
+        is_whole = body.truncate_prompt_tokens is None and body.add_generation_prompt is not False
+        if (body.n or 1) > 1 or not is_whole or body.continue_final_message or body.echo:
+            return None
+
+        def render(messages: list[dict[str, Any]]) -> list[int]:
+            return self._chat_prompt(
+                body.model_copy(update={"messages": messages}), longest=self._info.max_model_len
+            )
+
+        return NextTurn(messages=body.messages, render=render)
+
+    def chat_prompt(self, body: ChatBody) -> list[int]:
+        """Return the token ids of a conversation. Raises as `chat`."""
+        try:
+            return self._chat_prompt(with_tools(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+
+    def chat_text(self, body: ChatBody) -> str:
+        """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
+        try:
+            body = with_tools(body)
+            return self._chat.render_text(body.messages, **self._rendering(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+
+    def digest(self, body: ChatBody, num_tokens: int = 0) -> Digest:
+        """Return the digest of a conversation. Raises as `chat`."""
+        return digest_of(body, self._info.model, self._rendering(body), num_tokens)
+
+    def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
+        """Return the token ids of a conversation. Raises if certainly over `longest`."""
+        rendering = self._rendering(body)
+        max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
+        kept = self.prompts.kept_tokens(body, max_tokens)
+        prompt = self._chat.render(
+            body.messages, max_tokens=longest if kept is None else None, **rendering
+        )
+        return prompt if kept is None else prompt[-kept:]
+
+    def _rendering(self, body: ChatBody) -> dict[str, Any]:
+        """Return the options of the template for a body. Raises as `chat`."""
+        check_reasoning_effort(body, self._chat.reads)
+        continues = bool(body.continue_final_message)
+        if continues and body.add_generation_prompt:
+            raise InvalidRequest(
+                "continue_final_message and add_generation_prompt exclude each other; set "
+                "add_generation_prompt to false, or leave it out",
+                param="continue_final_message",
+            )
+        template_kwargs = dict(body.chat_template_kwargs or {})
+        if body.reasoning_effort is not None:
+            template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
+        return {
+            "tools": check_tools(body).shown,
+            "add_generation_prompt": body.add_generation_prompt is not False and not continues,
+            "continue_final_message": continues,
+            "template_kwargs": template_kwargs,
+        }
+
+    def completion(self, body: CompletionBody) -> Call:
+        """Translate a text completion of one or several prompts. Raises as `chat`."""
+        check_common(body)
+        n = 1 if body.n is None else body.n
+        if body.best_of is not None and body.best_of != n:
+            raise UnsupportedParameter(
+                f"best_of must equal n ({n}), got {body.best_of}; leave best_of out and choose by "
+                "logprobs",
+                param="best_of",
+            )
+        prompt_only = body.max_tokens == 0 and bool(body.echo)
+        if prompt_only and (body.min_tokens or 0) > 0:
+            raise InvalidRequest("min_tokens must be at most max_tokens (0)", param="min_tokens")
+        sampling = sampling_of(
+            body,
+            self._info,
+            max_tokens=1 if prompt_only else body.max_tokens,
+            logprobs=body.logprobs,
+            prompt_logprobs=prompt_logprobs(body, body.logprobs if body.echo else None),
+        )
+        if prompt_only:  # the sampled token is not shown and must not decide the finish reason
+            sampling = replace(
+                sampling,
+                stop=(),
+                stop_regex=(),
+                stop_token_ids=(),
+                allowed_token_ids=None,
+                ignore_eos=True,
+            )
+        given = given_prompts(body)
+        if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
+            raise InvalidRequest(
+                f"{len(given)} prompts with n={sampling.n} are {len(given) * sampling.n} "
+                f"sequences; a request may have at most {MAX_SEQUENCES_PER_REQUEST}",
+                param="prompt",
+            )
+        self._check_capacity(len(given), sampling.n)
+        max_tokens = None if prompt_only else body.max_tokens
+        prompts = [
+            self.prompts.encoded(prompt, body, name, max_tokens) for name, prompt in given.items()
+        ]
+        self._check_waiting_tokens(prompts)
+        echoes: tuple[str, ...] = ()
+        if body.echo:
+            echoes = tuple(
+                text
+                if isinstance(text, str) and body.truncate_prompt_tokens is None
+                else self.tokenizer.decode(prompt, sampling.skip_special_tokens)
+                for text, prompt in zip(given.values(), prompts, strict=True)
+            )
+        return self._call("cmpl", body, prompts, sampling, echoes=echoes, prompt_only=prompt_only)
+
+    def _call(
+        self,
+        prefix: str,
+        body: GenerationBody,
+        prompts: list[list[int]],
+        sampling: SamplingParams,
+        *,
+        echoes: tuple[str, ...] = (),
+        prompt_only: bool = False,
+    ) -> Call:
+        response_id = f"{prefix}-{uuid.uuid4().hex}"
+        grammar = grammar_of(body)
+        if body.bad_words and not prompt_only:
+            runs = bad_word_ids(body.bad_words, self.tokenizer)
+            sampling = replace(sampling, bad_words_token_ids=runs)
+        wanted = body.priority or 0
+        priority = self._caller.limit_priority(wanted)
+        ignored = self.ignored(body)
+        if wanted not in (0, priority) and "priority" not in ignored:
+            ignored = (*ignored, "priority")
+        requests = tuple(
+            GenerationRequest(
+                request_id=f"{response_id}-{at}" if at else response_id,
+                prompt_token_ids=tuple(prompt),
+                sampling=limited(
+                    sampling, body, self._info, len(prompt), self._defaults.max_tokens
+                ),
+                grammar=None if prompt_only else grammar,
+                tenant=self._caller.tenant,
+                owner=self._caller.owner,
+                cache_salt=body.cache_salt or "",
+                priority=priority,
+                queue_timeout_s=body.queue_timeout_s,
+            )
+            for at, prompt in enumerate(prompts)
+        )
+        options = body.stream_options
+        include_usage = options is not None and bool(options.include_usage)
+        return Call(
+            response_id=response_id,
+            created=int(time.time()),
+            model=self._caller.model or self._info.model,
+            requests=requests,
+            sampling=sampling,
+            stream=bool(body.stream),
+            include_usage=include_usage or bool(body.explain_cache),
+            return_token_ids=bool(body.return_token_ids),
+            ignored=ignored,
+            echoes=echoes,
+            prompt_only=prompt_only,
+            continuous_usage=include_usage and bool(options and options.continuous_usage_stats),
+            system_fingerprint=self._fingerprint,
+            service_tier=None if body.service_tier is None else "default",
+            prompt_logprobs=body.prompt_logprobs,
+            names_by_id=bool(body.return_tokens_as_token_ids),
+            prompt_copies=1 if prefix == "chatcmpl" or body.prompt_logprobs is None else sampling.n,
+        )
+
+    def reads(self, name: str) -> bool:
+        """Return whether the chat template reads a variable."""
+        return self._chat.reads(name)
+
+    def ignored(self, body: GenerationBody) -> tuple[str, ...]:
+        """Return the names of a body's fields without effect."""
+        return ignored(body, self._chat.reads, self._info.policy)
+
+    def _check_capacity(self, num_prompts: int, n: int) -> None:
+        """Refuse a call with more prompts than running sequences and waiting queue together.
+
+        An idle server would otherwise answer "retry later" forever.
+        """
+        running, waiting = self._info.max_running, self._info.max_waiting
+        if num_prompts > waiting + running // n:
+            raise InvalidRequest(
+                f"{num_prompts} prompts with n={n} exceed this server's capacity "
+                f"(max_running={running} sequences, max_waiting={waiting} requests); send fewer "
+                "prompts in one request",
+                param="prompt",
+            )
+
+    def _check_waiting_tokens(self, prompts: list[list[int]]) -> None:
+        """Refuse a call whose prompts together are more than the waiting queue ever takes."""
+        limit, rows = self._info.max_waiting_tokens, self._info.max_step_rows
+        total = sum(map(len, prompts))
+        if limit and len(prompts) > 1 and total > limit + rows:
+            raise InvalidRequest(
+                f"{len(prompts)} prompts of {total} tokens exceed this server's queue "
+                f"(max_waiting_tokens={limit}, and max_step_rows={rows}); send fewer prompts in "
+                "one request",
+                param="prompt",
+            )

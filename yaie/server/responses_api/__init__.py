@@ -1,0 +1,1 @@
+"""`/v1/responses`: items, stored responses, translation and stream events."""

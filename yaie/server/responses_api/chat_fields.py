@@ -1,0 +1,147 @@
+"""Fields of `/v1/responses` in the form of chats: tools, formats, and names in errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.server.requests.checks import check_unused, plain, reported
+from yaie.server.schemas.responses import ResponsesBody
+
+LOGPROBS = "message.output_text.logprobs"
+# `include` has effects on results of tools that other servers run, and on reasoning in secret form.
+_WITHOUT_EFFECT = (
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+)
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+def check_fields(body: ResponsesBody) -> None:
+    """Raise for fields with values that this server does not support."""
+    check_unused(body)
+    if body.background and (body.store is False or not body.place.store.is_on):
+        raise InvalidRequest(
+            "background can only be used when `store` is true: a response that is made in the "
+            "background is fetched from the store",
+            param="background",
+        )
+    if body.truncation not in (None, "disabled", "auto"):
+        raise InvalidRequest(
+            f"truncation must be 'auto' or 'disabled', got {body.truncation[:40]!r}",
+            param="truncation",
+        )
+    known = (*_WITHOUT_EFFECT, LOGPROBS, ENCRYPTED)
+    for at, name in enumerate(body.include or ()):
+        if name not in known:
+            raise InvalidRequest(
+                f"include[{at}] is {name[:60]!r}; it must be one of {', '.join(known)}",
+                param=f"include[{at}]",
+            )
+
+
+def without_effect(body: ResponsesBody) -> list[str]:
+    """Return the names of given fields without effect here."""
+    names = [name for name in reported(body) if name in body.unused]
+    if body.top_logprobs and LOGPROBS not in (body.include or ()):
+        names.append("top_logprobs")
+    if ENCRYPTED in (body.include or ()):
+        names.append("include")
+    if body.text is not None and body.text.verbosity not in (None, "medium"):
+        names.append("text.verbosity")
+    inner = {
+        "text": None if body.text is None else body.text.model_extra,
+        "reasoning": None if body.reasoning is None else body.reasoning.model_extra,
+    }
+    for parent, given in inner.items():
+        names += [f"{parent}.{plain(name)}" for name, value in (given or {}).items() if value]
+    return names
+
+
+def chat_tools(body: ResponsesBody) -> tuple[list[Any] | None, Any]:
+    """Return the tools and the tool choice of a body in the form of chats."""
+    tools = [_chat_tool(tool, f"tools[{at}]") for at, tool in enumerate(body.tools or ())]
+    choice = body.tool_choice
+    if not isinstance(choice, Mapping):
+        return tools or None, choice
+    kind = choice.get("type")
+    if kind == "function":
+        name = _name(choice, "tool_choice")
+        return tools or None, {"type": "function", "function": {"name": name}}
+    if kind == "allowed_tools":
+        return tools or None, dict(choice)
+    raise UnsupportedParameter(
+        f"tool_choice.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
+        "'function' or 'allowed_tools'",
+        param="tool_choice.type",
+    )
+
+
+def _chat_tool(tool: object, where: str) -> dict[str, Any]:
+    if not isinstance(tool, Mapping):
+        raise InvalidRequest(f"{where} must be an object", param=where)
+    kind = tool.get("type")
+    if kind != "function":
+        raise UnsupportedParameter(
+            f"{where}.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
+            "'function', a tool that the client runs",
+            param=f"{where}.type",
+        )
+    function = {name: value for name, value in tool.items() if name != "type" and value is not None}
+    return {"type": "function", "function": function | {"name": _name(tool, where)}}
+
+
+def _name(tool: Mapping[str, Any], where: str) -> str:
+    name = tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest(f"{where}.name must be a non-empty string", param=f"{where}.name")
+    return name
+
+
+def chat_format(body: ResponsesBody) -> dict[str, Any] | None:
+    """Return `text.format` as the `response_format` of a chat."""
+    given = None if body.text is None else body.text.format
+    if given is None or given.get("type") == "text":
+        return None
+    if given.get("type") != "json_schema":
+        return given
+    return {
+        "type": "json_schema",
+        "json_schema": {name: value for name, value in given.items() if name != "type"},
+    }
+
+
+_PLACES = (
+    (re.compile(r"tools\[(\d+)\]\.function"), r"tools[\1]"),
+    (re.compile(r"tool_choice\.(allowed_tools|function)(?=\.)"), "tool_choice"),
+    (re.compile(r"tool_choice\.allowed_tools"), "tool_choice"),
+    (re.compile(r"(tool_choice(\.tools\[\d+\])?)\.function"), r"\1"),
+    (re.compile(r"response_format(\.json_schema)?"), "text.format"),
+    (re.compile(r"\bmax_(completion_)?tokens\b"), "max_output_tokens"),
+    (re.compile(r"\breasoning_effort\b"), "reasoning.effort"),
+    (re.compile(r"\bmessages have\b"), "input has"),
+    (re.compile(r"\bmessages(?= (is|are|has|have|hold)\b)|^messages$"), "input"),
+)
+_MESSAGE = re.compile(r"messages\[(\d+)\]")
+
+
+def named_here(text: str, sources: list[str]) -> str:
+    """Return a text about fields of a chat with the names of this API.
+
+    `sources`: the place of each message in this request.
+    """
+
+    def source(match: re.Match[str]) -> str:
+        at = int(match[1])
+        return sources[at] if at < len(sources) else "input"
+
+    text = _MESSAGE.sub(source, text)
+    for pattern, name in _PLACES:
+        text = pattern.sub(name, text)
+    return text

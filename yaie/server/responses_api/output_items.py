@@ -1,0 +1,218 @@
+"""Output items of `/v1/responses`, built from the parts of an answer, with their stream events."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from yaie.server.responses_api.items import new_id
+from yaie.server.responses_api.response_store import Item
+from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
+
+Event = dict[str, Any]
+Status = Literal["in_progress", "completed", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Sizes of the deltas of each item, in characters and logprobs; the first items have ended."""
+
+    deltas: list[list[tuple[int, int]]]
+    num_ended: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """The item that grows."""
+
+    kind: Literal["message", "reasoning", "function_call"]
+    item_id: str
+    output_index: int
+    call: ToolCallPart | None = None  # the first part of a function call
+    call_id: str = ""
+    texts: list[str] = field(default_factory=list)
+    logprobs: list[Any] = field(default_factory=list)
+    cuts: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The fields of its events that name the item."""
+        return {"item_id": self.item_id, "output_index": self.output_index}
+
+    def content(self) -> Item:
+        """Return the one content part of a message or a thought, as it is so far."""
+        text = self.text
+        if self.kind == "reasoning":
+            return {"type": "reasoning_text", "text": text}
+        return {
+            "type": "output_text",
+            "annotations": [],
+            "logprobs": list(self.logprobs),
+            "text": text,
+        }
+
+    def item(self, status: Status) -> Item:
+        """Return the item; in progress it is still without content."""
+        content = [] if status == "in_progress" else [self.content()]
+        item: Item = {"id": self.item_id, "type": self.kind, "status": status}
+        if self.kind == "reasoning":
+            return item | {"summary": [], "content": content}
+        if self.kind == "message":
+            return item | {"role": "assistant", "content": content}
+        assert self.call is not None
+        arguments = "" if status == "in_progress" else self.text
+        return item | {"call_id": self.call_id, "name": self.call.name, "arguments": arguments}
+
+
+class OutputItems:
+    """Items of one response. Parts come in; events go out, and finished items stay.
+
+    The items do not depend on the size of the parts. `make_id` takes the prefix of an id.
+    """
+
+    def __init__(self, make_id: Callable[[str], str] = new_id) -> None:
+        self._make_id = make_id
+        self._ended_cuts: list[list[tuple[int, int]]] = []
+        self._done: list[Item] = []
+        self._open: _Open | None = None
+        self._logprobs: list[Any] = []  # of tokens without text so far
+
+    def push(self, parts: Sequence[Part], logprobs: Sequence[Any] = ()) -> Iterator[Event]:
+        """Add parts and the logprobs of their tokens; return the events."""
+        self._logprobs += logprobs
+        for part in parts:
+            if isinstance(part, TextPart):
+                if part.text:
+                    yield from self._opened("message")
+                    yield self._text_delta(part.text)
+            elif isinstance(part, ReasoningPart):
+                if part.text:
+                    yield from self._opened("reasoning")
+                    yield self._reasoning_delta(part.text)
+            else:
+                yield from self._opened("function_call", part)
+                if part.arguments:
+                    yield self._arguments_delta(part.arguments)
+
+    def end(self, status: Status) -> Iterator[Event]:
+        """Finish the last item with this status; return the events. A message is always there."""
+        if not self._done and self._open is None:
+            yield from self._opened("message")
+        yield from self._closed(status)
+
+    def items(self) -> list[Item]:
+        """Return all items; one that still grows is incomplete."""
+        if self._open is None:
+            return list(self._done)
+        return [*self._done, self._open.item("incomplete")]
+
+    def cuts(self) -> Cuts:
+        """Return the sizes of all deltas so far."""
+        growing = [] if self._open is None else [list(self._open.cuts)]
+        return Cuts([*self._ended_cuts, *growing], len(self._ended_cuts))
+
+    def _opened(
+        self,
+        kind: Literal["message", "reasoning", "function_call"],
+        call: ToolCallPart | None = None,
+    ) -> Iterator[Event]:
+        """Make an item of this kind the open one, unless it is."""
+        last = self._open
+        if last is not None and last.kind == kind and _index(last.call) == _index(call):
+            return
+        yield from self._closed("completed")
+        prefix = {"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
+        new = self._open = _Open(kind, self._make_id(prefix), len(self._done), call)
+        if call is not None:
+            new.call_id = call.call_id or f"call_{uuid.uuid4().hex[:24]}"
+        yield {
+            "type": "response.output_item.added",
+            "output_index": new.output_index,
+            "item": new.item("in_progress"),
+        }
+        if kind != "function_call":
+            yield {
+                "type": "response.content_part.added",
+                **new.place,
+                "content_index": 0,
+                "part": new.content(),
+            }
+
+    def _text_delta(self, text: str) -> Event:
+        assert self._open is not None
+        logprobs, self._logprobs = self._logprobs, []
+        self._open.texts.append(text)
+        self._open.logprobs += logprobs
+        self._open.cuts.append((len(text), len(logprobs)))
+        return {
+            "type": "response.output_text.delta",
+            **self._open.place,
+            "content_index": 0,
+            "delta": text,
+            "logprobs": logprobs,
+        }
+
+    def _reasoning_delta(self, text: str) -> Event:
+        assert self._open is not None
+        self._open.texts.append(text)
+        self._open.cuts.append((len(text), 0))
+        return {
+            "type": "response.reasoning_text.delta",
+            **self._open.place,
+            "content_index": 0,
+            "delta": text,
+        }
+
+    def _arguments_delta(self, text: str) -> Event:
+        assert self._open is not None
+        self._open.texts.append(text)
+        self._open.cuts.append((len(text), 0))
+        return {
+            "type": "response.function_call_arguments.delta",
+            **self._open.place,
+            "delta": text,
+        }
+
+    def _closed(self, status: Status) -> Iterator[Event]:
+        """Finish the open item, if any."""
+        last = self._open
+        if last is None:
+            return
+        if last.kind == "message" and self._logprobs:  # as of an end token
+            yield self._text_delta("")
+        if last.kind == "function_call":
+            yield {
+                "type": "response.function_call_arguments.done",
+                **last.place,
+                "name": last.call.name if last.call else "",
+                "arguments": last.text,
+            }
+        else:
+            is_text = last.kind == "message"
+            part = {**last.place, "content_index": 0}
+            yield {
+                "type": "response.output_text.done" if is_text else "response.reasoning_text.done",
+                **part,
+                "text": last.text,
+                **({"logprobs": last.logprobs} if is_text else {}),
+            }
+            yield {"type": "response.content_part.done", **part, "part": last.content()}
+        item = last.item(status)
+        self._done.append(item)
+        self._ended_cuts.append(last.cuts)
+        self._open = None
+        yield {
+            "type": "response.output_item.done",
+            "output_index": last.output_index,
+            "item": item,
+        }
+
+
+def _index(call: ToolCallPart | None) -> int | None:
+    return None if call is None else call.index

@@ -1,0 +1,247 @@
+"""Completion endpoints, each as one value: body schema, translation and response form."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+
+from yaie.base.sampling_fields import Real, Whole
+from yaie.base.types import SAMPLING_FIELDS
+from yaie.server.http.body import read_body
+from yaie.server.http.http_errors import RequestTimedOut, timed_out
+from yaie.server.http.openapi import EVENTS, REFERENCE
+from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
+from yaie.server.models.service import Service
+from yaie.server.ops.tracing import trace_of
+from yaie.server.replies.delivery import (
+    ClientGone,
+    EventStream,
+    answer_whole,
+    first_pieces,
+    unless_gone,
+)
+from yaie.server.replies.generation import Generation
+from yaie.server.replies.reply import GenerationResponse
+from yaie.server.replies.sse import DONE_MARK
+from yaie.server.requests.call import Call, Caller
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes
+from yaie.server.requests.rendering import rendered
+from yaie.server.requests.translator import Translator
+from yaie.server.schemas.base import RequestBody
+
+CLIENT_CLOSED = 499  # never sent; counted in the metrics
+
+
+def as_it_is(request: Request, body: Body) -> Body:
+    """Return the body."""
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Generic[Body]):
+    """Everything that distinguishes one completion endpoint from another."""
+
+    schema: type[Body]
+    translate: Callable[[Translator, Body], Call]
+    response: type[GenerationResponse]
+    # Adds state of the server to a body before it is translated.
+    prepare: Callable[[Request, Body], Body] = as_it_is
+    examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The request body for the OpenAPI page; `answer` reads the body itself."""
+        return described_body(self.schema, self.examples)
+
+    @property
+    def answers(self) -> dict[int | str, dict[str, Any]]:
+        """The answer with status 200 for the OpenAPI page, whole and as a stream."""
+        answer: dict[str, Any] = {"description": "The answer, whole or as server-sent events"}
+        if (whole := self.response.answer_schema) is not None:
+            answer["model"] = whole
+        data: dict[str, Any] = {"type": "string"}
+        if (event := self.response.event_schema) is not None:
+            described = event.model_json_schema(ref_template=REFERENCE)
+            chunk = {**data, "contentMediaType": "application/json", "contentSchema": described}
+            data = {"anyOf": [chunk, {"const": DONE_MARK}]}
+        schema = {
+            "type": "object",
+            "description": "One server-sent event",
+            "properties": {"event": {"type": "string"}, "data": data},
+            "required": ["data"],
+        }
+        answer["content"] = {"text/event-stream": {"schema": schema}}
+        return {200: answer}
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request, whole or as a stream. Raises `YaieError` while a status can be sent."""
+        service: Service = request.app.state.service
+        ends = _Ends()
+        try:
+            for hook in service.hooks:
+                ends.add(hook.admit(request))
+            response = await self._answer(request, service, ends)
+        except BaseException:
+            ends.run(None)
+            raise
+        if response.status_code == CLIENT_CLOSED:
+            ends.run(None)
+        return response
+
+    async def _answer(self, request: Request, service: Service, ends: _Ends) -> Response:
+        with ExitStack() as used:
+            try:
+                with service.expect_request():
+                    read = await self._read(request, service)
+                    if read.model.is_resident:
+                        used.enter_context(service.use_resident(read.model))
+                        call = await self._translate(service, read)
+                    else:
+                        call = None
+                if call is None:  # an idle engine waits for no load of another model
+                    with trace_of(request.scope).step("load"):
+                        used.enter_context(
+                            await service.use(read.model, request.receive, read.deadline)
+                        )
+                    call = await self._translate(service, read)
+                notes = NO_NOTES
+                for hook in service.hooks:
+                    notes = await hook.before_open(read, call, notes)
+            except (ClientDisconnect, ClientGone):
+                return Response(status_code=CLIENT_CLOSED)
+            except RequestTimedOut:
+                raise timed_out(read.timeout_s) from None
+            return await self._generate(service, read, call, notes, ends)
+
+    async def render(self, request: Request, *, only: bool = False) -> Response:
+        """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
+        service: Service = request.app.state.service
+        try:
+            read = await self._read(request, service)
+            with await service.use(read.model, request.receive, read.deadline):
+                call = await self._translate(service, read)
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_CLOSED)
+        assert read.model.info is not None  # the translator needed it
+        found = rendered(call, read.model.info.max_model_len)
+        written = await service.write_in_thread(
+            lambda: msgspec.json.encode(found[0] if only else found)
+        )
+        return Response(written, headers=_ignored(call), media_type="application/json")
+
+    async def _read(self, request: Request, service: Service) -> ReadRequest[Body]:
+        with trace_of(request.scope).step("read"):
+            body = self.prepare(request, await read_body(request, self.schema))
+        wanted_s = getattr(body, "request_timeout_s", None)  # checked by the translator
+        timeout_s = service.settings.request_timeout_s
+        if isinstance(wanted_s, int | float) and 0 < wanted_s < timeout_s:
+            timeout_s = float(wanted_s)
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        model = service.model(body.model)
+        request.state.model = model.name  # a label of metrics
+        return ReadRequest(request, body, model, deadline, timeout_s)
+
+    async def _translate(self, service: Service, read: ReadRequest[Body]) -> Call:
+        request, body = read.http, read.body
+        tenant = getattr(request.state, "tenant", "") or body.tenant
+        # The answer has the name that the client knows.
+        name = body.model or read.model.name
+        caller = Caller(tenant=tenant, owner=service.owner(request), model=name)
+        for hook in service.hooks:
+            caller = hook.identify(request, caller)
+        with trace_of(request.scope).step("translate"):
+            # The client may leave while its body waits for a text thread.
+            work = service.translate(read.model, self.translate, body, read.deadline, caller)
+            return await unless_gone(request.receive, work)
+
+    async def _generate(
+        self,
+        service: Service,
+        read: ReadRequest[Body],
+        call: Call,
+        notes: CacheNotes,
+        ends: _Ends,
+    ) -> Response:
+        request, model = read.http, read.model
+        generation = service.open(
+            model,
+            call,
+            request.state.request_id,
+            read.deadline,
+            timeout_s=read.timeout_s,
+            cache_notes=notes,
+        )
+        generation.at_close.append(lambda: ends.run(generation))
+        for hook in service.hooks:
+            hook.opened(request, generation)
+        headers = {**_ignored(call), **service.response_cache.watch(generation)}
+        is_handed_over = False
+        try:
+            response = self.response(generation, model.tokenizer)
+            begun = response.begin(service.run_later, service.write_in_thread)
+            if begun is not None:
+                is_handed_over = True
+                if isinstance(begun, bytes):
+                    return Response(begun, headers=headers, media_type="application/json")
+                return StreamingResponse(begun, headers=headers, media_type=EVENTS)
+            if not call.stream:
+                return await answer_whole(
+                    request.receive, generation, response, headers, service.write_in_thread
+                )
+            ping_s = service.settings.stream_ping_s
+            first = await first_pieces(request.receive, generation, ping_s)
+            is_handed_over = True
+            write = service.write_in_thread
+            return EventStream(generation, response, first, headers, write, ping_s=ping_s)
+        except ClientGone:
+            return Response(status_code=CLIENT_CLOSED)
+        finally:
+            if not is_handed_over:
+                generation.close()
+
+
+class _Ends:
+    """Functions that hooks want called at the end of a request; they run once."""
+
+    def __init__(self) -> None:
+        self._waiting: list[AtEnd] = []
+
+    def add(self, end: AtEnd | None) -> None:
+        if end is not None:
+            self._waiting.append(end)
+
+    def run(self, generation: Generation | None) -> None:
+        waiting, self._waiting = self._waiting, []
+        for end in waiting:
+            end(generation)
+
+
+def described_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a route's description of its body for the OpenAPI page; `examples` by name."""
+    described = schema.model_json_schema(ref_template=REFERENCE)
+    _add_ranges(described["properties"])
+    content: dict[str, Any] = {"schema": described}
+    if examples:
+        content["examples"] = {name: {"value": body} for name, body in examples.items()}
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+
+def _add_ranges(properties: dict[str, Any]) -> None:
+    """Add the ranges of sampling parameters to the schemas of body fields."""
+    for name, described in properties.items():
+        kind = SAMPLING_FIELDS[name].kind if name in SAMPLING_FIELDS else None
+        if isinstance(kind, Whole | Real) and name != "max_tokens":  # 0 goes with echo
+            for branch in (described, *described.get("anyOf", ())):
+                if branch.get("type") in ("integer", "number"):
+                    branch.update(minimum=kind.least, maximum=kind.most)
+
+
+def _ignored(call: Call) -> dict[str, str]:
+    return {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}

@@ -1,0 +1,164 @@
+"""Probes, `/metrics` and `/stats`; they neither run the model nor wait for it.
+
+Load balancers and monitors use HEAD too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from yaie.base.errors import EngineUnavailable
+from yaie.base.own_version import read_version
+from yaie.base.stats import EngineStats
+from yaie.base.tenants import tenant_digest
+from yaie.base.types import EngineState
+from yaie.server.http.http_errors import NotFound
+from yaie.server.models.served_model import ServedModel
+from yaie.server.models.service import Service
+from yaie.server.schemas.probes import StateAnswer, StatsAnswer
+
+router = APIRouter(tags=["operation"])
+
+
+_PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateAnswer}, 503: {"model": StateAnswer}}
+
+
+def _state_json(service: Service) -> dict[str, Any]:
+    is_busy = service.state is EngineState.READY and service.num_running > 0
+    model = service.model()
+    info, stats, age_s = model.info, model.stats, model.last_step_age_s
+    return {
+        "server": "yaie",
+        "status": "healthy" if service.state is EngineState.READY else service.state.value,
+        "state": "busy" if is_busy else service.state.value,
+        "server_status": service.status.value,
+        "reason": service.state_reason,
+        "model": model.name,
+        "restarts": service.num_restarts,
+        "version": read_version(),
+        "uptime_s": int(service.rate.uptime_s),
+        "active_requests": len(service.active),
+        "num_running": service.num_running,
+        "num_waiting": service.num_waiting,
+        "last_step_age_s": None if age_s is None else round(age_s, 3),
+        "kv_utilization": stats.num_live_slots / max(1, info.num_slots) if info else 0.0,
+        "device": info.device if info else None,
+        "attention_backend": info.attention_backend if info else None,
+        "warm_up_s": round(info.warm_up_s, 3) if info else None,
+    }
+
+
+def _residence_json(model: ServedModel) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "state": model.state.value,
+        "reason": model.state_reason,
+        "memory_bytes": model.memory_bytes if model.is_resident else 0,
+        "loads": model.num_loads,
+        "unloads": model.num_unloads,
+    }
+
+
+def _public(service: Service, stats: EngineStats) -> EngineStats:
+    """Return statistics with tenants by digest: names of users are hashed, as keys are already."""
+    if service.settings.api_keys:
+        return stats
+    tenants = tuple(
+        replace(each, tenant=each.tenant and tenant_digest(each.tenant.encode("utf-8", "replace")))
+        for each in stats.waits.tenants
+    )
+    return replace(stats, waits=replace(stats.waits, tenants=tenants))
+
+
+def _probe(service: Service, is_good: bool, **fields: str) -> Response:
+    headers = {} if is_good else {"Retry-After": str(EngineUnavailable.retry_after_s)}
+    return JSONResponse({**_state_json(service), **fields}, 200 if is_good else 503, headers)
+
+
+@router.head("/health", include_in_schema=False)
+@router.get("/health", responses=_PROBE)
+async def health(request: Request) -> Response:
+    """Answer 200 while requests are accepted, 503 with the state otherwise."""
+    service: Service = request.app.state.service
+    return _probe(service, service.state is EngineState.READY)
+
+
+@router.head("/ping", include_in_schema=False)
+@router.get("/ping", responses=_PROBE)
+async def ping(request: Request) -> Response:
+    """Answer as `/health`, under the name of SageMaker, vLLM and SGLang."""
+    return await health(request)
+
+
+@router.head("/readiness", include_in_schema=False)
+@router.get("/readiness", responses=_PROBE)
+async def readiness(request: Request) -> Response:
+    """Answer 200 while requests are accepted, 503 with the state otherwise.
+
+    `YAIE_READY_MAX_WAITING` waiting requests are too many, too.
+    """
+    service: Service = request.app.state.service
+    most, waiting = service.settings.ready_max_waiting, service.num_waiting
+    if service.state is not EngineState.READY:
+        return _probe(service, False)
+    if most is not None and waiting > most:
+        reason = f"{waiting} requests wait, more than YAIE_READY_MAX_WAITING ({most})"
+        return _probe(service, False, status="busy", reason=reason)
+    return _probe(service, True, status="ready")
+
+
+@router.head("/liveness", include_in_schema=False)
+@router.get("/liveness", responses=_PROBE)
+async def liveness(request: Request) -> Response:
+    """Answer 503 if the engine cannot start, else 200: a crashed engine restarts by itself."""
+    service: Service = request.app.state.service
+    if service.state is EngineState.FAILED:
+        return _probe(service, False)
+    return _probe(service, True, status="alive")
+
+
+@router.head("/metrics", include_in_schema=False)
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """Return the metrics in Prometheus' text format, or in JSON if `Accept` requests it."""
+    service: Service = request.app.state.service
+    if service.settings.metrics_port is not None:
+        raise NotFound("this port has no metrics; see YAIE_METRICS_PORT")
+    if request.headers.get("accept", "").startswith("application/json"):
+        return JSONResponse(service.metrics.values())
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.head("/stats", include_in_schema=False)
+@router.get("/stats", responses={200: {"model": StatsAnswer}})
+async def stats(request: Request) -> Response:
+    """Return an engine's statistics and description as JSON: of `?model=`, else the first model.
+
+    Raises `UnknownModel`.
+    """
+    service: Service = request.app.state.service
+    model = service.model(request.query_params.get("model"))
+    numbers = model.stats
+    return JSONResponse(
+        {
+            **_state_json(service),
+            "model": model.name,
+            "models": [_residence_json(each) for each in service.models.values()],
+            "started_at": int(service.started_at),
+            "tokens_per_second": {
+                "last_minute": round(service.rate.last_minute, 3),
+                "lifetime": round(service.rate.lifetime, 3),
+            },
+            "waiting_turns": len(service.next_turns),
+            "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
+            "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
+            if numbers.kv_tokens_unshared
+            else 0.0,
+            "info": None if model.info is None else asdict(model.info),
+            "stats": asdict(_public(service, numbers)),
+        }
+    )

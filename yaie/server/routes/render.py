@@ -1,0 +1,34 @@
+"""`POST /v1/chat/completions/render` and `POST /v1/completions/render`.
+
+Requests as the engine would get them, for routers that know the prefixes of several engines.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from yaie.server.routes.completions import CHAT, COMPLETION
+from yaie.server.schemas.rendered import RenderedRequest
+
+router = APIRouter(tags=["render"])
+
+
+@router.post(
+    "/v1/chat/completions/render",
+    openapi_extra=CHAT.openapi,
+    responses={200: {"model": RenderedRequest}},
+)
+async def render_chat_completion(request: Request) -> Response:
+    """Return the token ids of a conversation, and its sampling parameters."""
+    return await CHAT.render(request, only=True)
+
+
+@router.post(
+    "/v1/completions/render",
+    openapi_extra=COMPLETION.openapi,
+    responses={200: {"model": list[RenderedRequest]}},
+)
+async def render_completion(request: Request) -> Response:
+    """Return the token ids of each prompt, and its sampling parameters."""
+    return await COMPLETION.render(request)

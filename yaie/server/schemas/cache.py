@@ -1,0 +1,195 @@
+"""Bodies and answers of `/v1/cache`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from yaie.base.errors import InvalidRequest, as_shown
+from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.shared_fields import WholeNumber
+from yaie.server.schemas.tokens import CountBody
+
+Cause = Literal["not_computed_yet", "evicted", "other_namespace", "template_changed", "never_seen"]
+
+
+MOST_BRANCHES = 1000
+
+
+class ExplainBody(CountBody):
+    """A body of a completion, chat or message, of which only the prompt matters."""
+
+    compare_with: dict[str, Any] | None = None  # another such body
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields of the explained body."""
+        return self.model_dump(exclude_unset=True, exclude={"compare_with"})
+
+
+class BranchesBody(RequestBody):
+    """A namespace whose branches are listed."""
+
+    cache_salt: str | None = None
+    limit: WholeNumber | None = None  # default 50
+
+    def checked_limit(self) -> int:
+        """Return the number of branches to list. Raises `InvalidRequest`."""
+        limit = 50 if self.limit is None else self.limit
+        if not 1 <= limit <= MOST_BRANCHES:
+            raise InvalidRequest(
+                f"limit must be between 1 and {MOST_BRANCHES}, got {as_shown(limit)}", param="limit"
+            )
+        return limit
+
+
+class CacheBranch(Documented):
+    """One edge of the tree: consecutive tokens behind which paths part, or end."""
+
+    text: str
+    """Its first tokens; empty where other keys share the namespace."""
+    start: int
+    """Tokens above it."""
+    tokens: int
+    tokens_below: int
+    depth: int
+    """Edges above it."""
+    live: int
+    """Running sequences in or below it."""
+    uses: int
+    """Sequences that passed it."""
+    age_tokens: int
+    """Tokens that the engine has processed since its last use."""
+
+
+class CacheBranches(Documented):
+    """The largest branches of a namespace, with all tokens below them counted."""
+
+    object: Literal["cache.branches"]
+    model: str
+    tokens: int
+    """Of the namespace."""
+    is_complete: bool
+    """False if the namespace has more branches."""
+    branches: list[CacheBranch]
+
+
+class ModelCache(Documented):
+    """Numbers of one model's cache. Live tokens are those of running sequences."""
+
+    model: str
+    num_slots: int
+    num_free: int
+    num_live: int
+    num_cached: int
+    num_nodes: int
+    num_namespaces: int
+    clock: int
+    """Tokens processed so far."""
+    num_evicted_tokens: int
+    num_evicted_nodes: int
+    num_remembered_branches: int
+    """Evicted branches that explanations know."""
+    remembered_bytes: int
+
+
+class CacheStats(Documented):
+    """Numbers of the caches of all loaded models."""
+
+    object: Literal["list"]
+    data: list[ModelCache]
+
+
+class FlushedCache(Documented):
+    """Tokens that a flush evicted, and those that running sequences need."""
+
+    object: Literal["cache.flushed"]
+    evicted_tokens: int
+    kept_tokens: int
+
+
+class HeldText(Documented):
+    """One continuation that is held where the prompt leaves the cache."""
+
+    text: str
+    """Its first tokens."""
+    tokens: int
+    """Number of its tokens, along the path of latest use."""
+    age_tokens: int
+    """Tokens that the engine has processed since its last use."""
+
+
+class Place(Documented):
+    """One token of a prompt."""
+
+    field: str
+    """The field it comes from, as `messages[2].content` or `tools`; `template` for the rest."""
+    before: str
+    """The text before it."""
+    text: str
+    """The text from it on."""
+
+
+class Divergence(Place):
+    """The first token that is not held."""
+
+    position: int
+    """Number of the token, from 0."""
+    held: list[HeldText]
+    """The continuations that are held in its place, latest use first."""
+
+
+class EvictedTokens(Documented):
+    """Tokens of the prompt that were held once."""
+
+    tokens: int
+    clock: int
+    """Tokens that the engine had processed when the first of them was evicted."""
+    age_tokens: int
+    """Tokens that the engine has processed since."""
+    age_s: float | None
+    """Seconds since; null if older than the engine's record of times."""
+    reason: Literal["capacity", "flushed"]
+
+
+class Comparison(Documented):
+    """The place where two prompts part."""
+
+    prompt_tokens: int
+    """Of the other prompt."""
+    shared_tokens: int
+    """Leading tokens that one prompt can use of the other; 0 in another namespace."""
+    is_same_namespace: bool
+    position: int | None
+    """The first token that differs; null for equal prompts."""
+    this: Place | None
+    """Null where the prompt has ended."""
+    other: Place | None
+
+
+class UsageExplanation(Documented):
+    """Cached part of a prompt, and the cause of the rest."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    """The `cached_tokens` that the request would have now."""
+    cause: Cause | None
+    """Null if only the last token is missing, which is always computed."""
+    reason: str
+    """The cause as a sentence."""
+    changed: list[Literal["model", "system", "tools", "options"]]
+    """With the cause `template_changed`: the parts that the last turn had otherwise."""
+    divergence: Divergence | None
+    eviction: EvictedTokens | None
+    """Null if the first missing token was never evicted, or that is forgotten."""
+    cached_tokens_elsewhere: int
+    """Leading tokens that another namespace of the same key holds."""
+
+
+class CacheExplanation(UsageExplanation):
+    """Answer of `POST /v1/cache/explain`."""
+
+    object: Literal["cache.explanation"]
+    model: str
+    comparison: Comparison | None
+    """With `compare_with`."""

@@ -1,0 +1,146 @@
+"""Body of `POST /v1/chat/completions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from yaie.server.schemas import unused
+from yaie.server.schemas.field import Extension, Unused, Used
+from yaie.server.schemas.shared_fields import (
+    GenerationBody,
+    SeveralCalls,
+    Short,
+    WholeNumber,
+)
+from yaie.text.chat_template import ROLES
+
+_A_TOOL = {
+    "type": "function",
+    "function": {"name": "add_numbers", "parameters": {"type": "object", "properties": {}}},
+}
+_PART = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {"type": {"enum": ["text", "refusal"]}, "text": {"type": "string"}},
+}
+_MESSAGE = {
+    "type": "object",
+    "required": ["role"],
+    "properties": {
+        "role": {"enum": list(ROLES)},
+        "content": {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"anyOf": [_PART, {"type": "string"}]}},
+                {"type": "null"},
+            ]
+        },
+    },
+}
+
+
+class ChatBody(GenerationBody):
+    """OpenAI's chat completion request with the extensions of `docs/api.md`."""
+
+    unused: ClassVar[Mapping[str, Unused]] = {
+        **GenerationBody.unused,
+        **{each.name: each for each in unused.CHAT},
+    }
+
+    messages: Annotated[
+        list[Any],
+        Used(
+            "Roles `system`, `developer` (the same), `user`, `assistant`, `tool`, `function`. At "
+            "most 10,000, and 33,554,432 characters once rendered.",
+            "required",
+            example=[{"role": "user", "content": "What is a radix tree?"}],
+            schema={"minItems": 1, "items": _MESSAGE},
+        ),
+    ]
+    max_completion_tokens: Annotated[
+        WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
+    ] = None
+    max_tokens: Annotated[
+        WholeNumber | None,
+        Used("The older name of `max_completion_tokens`.", "the rest of the context", 64),
+    ] = None
+    logprobs: Annotated[
+        bool | None, Used("Logprobs of the sampled tokens.", "false", example=True)
+    ] = None
+    top_logprobs: Annotated[
+        WholeNumber | None,
+        Used("0 to 20: logprobs of the most likely tokens too, with `logprobs`.", "0", 2),
+    ] = None
+    tools: Annotated[
+        list[Any] | None, Used("At most 512; see [tools](#tools).", example=[_A_TOOL])
+    ] = None
+    tool_choice: Annotated[Any, Used("See [tools](#tools).", "`auto`", example="none")] = None
+    parallel_tool_calls: SeveralCalls = None
+    functions: Annotated[
+        list[Any] | None,
+        Used(
+            "The older form of `tools`. The answer then has a `function_call` in place of "
+            "`tool_calls`, and the `finish_reason` of that name.",
+            example=[_A_TOOL["function"]],
+        ),
+    ] = None
+    function_call: Annotated[
+        Any,
+        Used(
+            "`none`, `auto`, or an object with the name of one of the `functions`.",
+            "`auto`",
+            example="none",
+            schema={"type": ["string", "object", "null"]},
+        ),
+    ] = None
+    reasoning_effort: Annotated[
+        Annotated[str, Field(max_length=32)] | None,
+        Used(
+            "Passed to chat templates that read it; at most 32 characters. With other templates "
+            "it must be one of OpenAI's values, and is reported as ignored.",
+            example="low",
+        ),
+    ] = None
+    thinking_token_budget: Annotated[
+        WholeNumber | None,
+        Extension(
+            "Most tokens of the reasoning, from 0; its end mark is forced then. -1 is no limit. "
+            "Reported as ignored where the template shows no such mark, or the mark is several "
+            "tokens.",
+            example=64,
+        ),
+    ] = None
+    add_generation_prompt: Annotated[
+        bool | None,
+        Extension("End the prompt with the beginning of an answer.", "true", example=False),
+    ] = None
+    continue_final_message: Annotated[
+        bool | None,
+        Extension(
+            "Continue the text of the last message in place of a new one. "
+            "`add_generation_prompt` must then be false, or left out.",
+            "false",
+            example=True,
+        ),
+    ] = None
+    echo: Annotated[
+        bool | None,
+        Extension(
+            "The text of the last message before the answer, if the message is the assistant's or "
+            "is continued.",
+            "false",
+            example=True,
+        ),
+    ] = None
+    chat_template_kwargs: Annotated[
+        dict[str, Any] | None,
+        Short,
+        Extension(
+            'Variables of the template, as `{"enable_thinking": false}`. Unread ones are '
+            "reported as ignored.",
+            example={"enable_thinking": False},
+        ),
+    ] = None

@@ -1,0 +1,101 @@
+"""Tables of fields in `docs/api.md` and `docs/messages.md`, written from the table of fields.
+
+`python -m yaie.server.schemas.docs_tables` writes them into the pages, between marks such as
+`<!-- fields: chat -->` and `<!-- end -->`. A test compares.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.field import Origin, State
+from yaie.server.schemas.structured import StructuredFields
+from yaie.server.schemas.table import BODIES, FIELDS, ApiField
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGES = (DOCS / "api.md", DOCS / "messages.md")
+_BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_CHAT, _TEXT, _RESPONSES, _MESSAGES = BODIES
+_SHORT = dict(zip(BODIES, ("chat", "text", "responses", "messages"), strict=True))
+_CONSTRAINTS = set(StructuredFields.model_fields) - set(RequestBody.model_fields)
+
+
+def _used(rows: Iterable[ApiField]) -> str:
+    lines = ["| field | type | default | |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{row.name}` | {row.type} | {row.default} | {row.meaning} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _refused(rows: Iterable[ApiField]) -> str:
+    lines = ["| field | endpoint | unused value | meaning |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        harmless = ", ".join(f"`{json.dumps(value)}`" for value in row.harmless)
+        lines.append(f"| `{row.name}` | {_endpoints(row)} | {harmless} | {row.meaning} |")
+    return "\n".join(lines)
+
+
+def _others(rows: Iterable[ApiField]) -> str:
+    lines = ["| field | endpoint | |", "| --- | --- | --- |"]
+    lines += [f"| `{row.name}` | {_endpoints(row)} | {row.meaning} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _endpoints(row: ApiField) -> str:
+    if len(row.endpoints) == len(BODIES):
+        return "all"
+    return ", ".join(_SHORT[path] for path in row.endpoints)
+
+
+def _of(chat: bool, text: bool, *origins: Origin) -> list[ApiField]:
+    """Return the used fields of these two endpoints, and of no other of the two."""
+    return [
+        row
+        for row in FIELDS
+        if row.state is State.USED
+        and row.name not in _CONSTRAINTS
+        and (_CHAT in row.endpoints, _TEXT in row.endpoints) == (chat, text)
+        and row.origin in origins
+    ]
+
+
+def _of_body(path: str) -> list[ApiField]:
+    """Return the used fields of a body's own class."""
+    rows = {row.name: row for row in FIELDS if path in row.endpoints and row.state is State.USED}
+    return [rows[name] for name in BODIES[path].model_fields]
+
+
+def _structured() -> list[ApiField]:
+    return [row for row in FIELDS if row.name in _CONSTRAINTS and row.state is State.USED]
+
+
+def _in(*states: State) -> list[ApiField]:
+    return [row for row in FIELDS if row.state in states]
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "chat": lambda: _used(_of(True, False, *Origin)),
+    "text": lambda: _used(_of(False, True, *Origin)),
+    "both": lambda: _used(_of(True, True, Origin.OPENAI)),
+    "extensions": lambda: _used(_of(True, True, Origin.EXTENSION)),
+    "responses": lambda: _used(_of_body(_RESPONSES)),
+    "messages": lambda: _used(_of_body(_MESSAGES)),
+    "structured": lambda: _used(_structured()),
+    "accepted": lambda: _others(_in(State.ACCEPTED)),
+    "reported": lambda: _others(_in(State.REPORTED)),
+    "refused": lambda: _refused(_in(State.REFUSED)),
+    "other names": lambda: _others(_in(State.OTHER_NAME)),
+}
+
+
+def written(page: str) -> str:
+    """Return the page with all its tables as they should be. Raises `KeyError` for unknown ones."""
+    return _BLOCK.sub(lambda found: found[1] + TABLES[found[2]]() + "\n" + found[3], page)
+
+
+if __name__ == "__main__":
+    for each in PAGES:
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Answers of `POST /v1/messages`, whole and as events of a stream."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.documented import Documented
+
+StopReason = Literal[
+    "end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"
+]
+
+
+class MessageUsage(Documented):
+    """Numbers of tokens; the prompt is the sum of the three input counts."""
+
+    input_tokens: int
+    """Prompt tokens that were computed for this request."""
+    cache_creation_input_tokens: int
+    """Always 0."""
+    cache_read_input_tokens: int
+    """Cached prompt tokens."""
+    output_tokens: int
+    cache_explanation: UsageExplanation | None = None
+    """Present with `explain_cache`."""
+
+
+class CacheMissReason(Documented):
+    """First part in which a prompt differs from that of the previous message."""
+
+    type: Literal[
+        "model_changed", "system_changed", "tools_changed", "messages_changed",
+        "previous_message_not_found", "unavailable",
+    ]  # fmt: skip
+    cache_missed_input_tokens: int | None = None
+    """Tokens of the previous prompt that were not cached for this one."""
+
+
+class MessageDiagnostics(Documented):
+    """Comparison of a prompt with that of the previous message."""
+
+    cache_miss_reason: CacheMissReason
+
+
+class ContentBlock(Documented):
+    """Block of type `text`, `thinking` or `tool_use`, with the fields of its type."""
+
+    type: Literal["text", "thinking", "tool_use"]
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    """Digest of the thinking; it is not checked."""
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, Any] | None = None
+
+
+class MessageAnswer(Documented):
+    """Whole answer of `POST /v1/messages`."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    model: str
+    content: list[ContentBlock]
+    stop_reason: StopReason | None
+    """Null at the start of a stream."""
+    stop_sequence: str | None
+    usage: MessageUsage
+    diagnostics: MessageDiagnostics | None = None
+    """Present if it was requested; null if the prompt continues the previous message's."""
+
+
+class MessageEvent(Documented):
+    """Event of a streamed message; its fields depend on its type."""
+
+    type: Literal[
+        "message_start", "ping", "content_block_start", "content_block_delta",
+        "content_block_stop", "message_delta", "message_stop", "error",
+    ]  # fmt: skip
+    message: MessageAnswer | None = None
+    index: int | None = None
+    """Place of the content block."""
+    content_block: ContentBlock | None = None
+    delta: dict[str, Any] | None = None
+    """Growth of a content block, or the reason of the end."""
+    usage: MessageUsage | None = None
+    tool_parse_error: str | None = None
+    """Reason why a tool call stayed text, with the reason of the end."""
+    error: dict[str, Any] | None = None
+    request_id: str | None = None

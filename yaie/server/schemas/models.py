@@ -1,0 +1,102 @@
+"""Answers of `GET /v1/models` and `GET /v1/models/{id}`, in the forms of two APIs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from yaie.server.schemas.documented import Documented
+
+
+class ModelLimits(Documented):
+    """Largest values that a request for the model may have."""
+
+    max_choices: int
+    """Largest `n`."""
+    max_logprobs: int
+    max_stop_strings: int
+    max_logit_bias: int
+    max_messages: int
+    max_tools: int
+    max_body_bytes: int
+
+
+class ModelCapabilities(Documented):
+    """Abilities of the model by its chat template."""
+
+    completion: Literal[True] = True
+    chat: bool
+    tools: bool
+    """The template shows tools to the model."""
+    tool_format: str | None
+    """Format of calls in answers, as `--tool-call-parser` names it."""
+    reasoning: bool
+    """The template knows thoughts before an answer."""
+    embeddings: Literal[False] = False
+    input_modalities: tuple[Literal["text"], ...] = ("text",)
+    """Kinds of input; images and audio are refused, also by models that were made for them."""
+    chat_template_kwargs: list[str]
+    """Variables that the template reads."""
+
+
+class ModelCard(Documented):
+    """Description of one served model; null where a model that loads cannot tell yet."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    """Unix time in seconds."""
+    owned_by: Literal["yaie"] = "yaie"
+    permission: tuple[()] = ()
+    """Empty, for clients that read OpenAI's older form."""
+    root: str
+    """Repository or folder that the settings name."""
+    parent: None = None
+    """Model of an adapter, as in vLLM."""
+    max_model_len: int | None = None
+    """Longest prompt plus completion, in tokens."""
+    default_max_tokens: int | None = None
+    """Limit for requests without one; null: 16 for texts, the rest of the context for chats."""
+    default_sampling: dict[str, float] | None = None
+    """Sampling of requests that leave it open."""
+    architecture: str | None = None
+    dtype: str | None = None
+    quantization: str | None = None
+    limits: ModelLimits | None = None
+    capabilities: ModelCapabilities | None = None
+
+
+class ModelList(Documented):
+    """List of the served models."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelCard]
+
+
+class MessagesModelCard(Documented):
+    """Description of one served model in the form of Anthropic's API."""
+
+    type: Literal["model"] = "model"
+    id: str
+    display_name: str
+    created_at: str
+    """Time of its start in RFC 3339."""
+    lifecycle: Literal["active"] = "active"
+    deprecated_at: None = None
+    retires_at: None = None
+    line: None = None
+    """Family of models that Anthropic names."""
+    capabilities: None = None
+    """Abilities of Anthropic's own models."""
+    max_input_tokens: int | None = None
+    """Longest prompt, with room for one token of the answer; null while the model loads."""
+    max_tokens: int | None = None
+    """Longest answer, to a prompt of one token."""
+
+
+class MessagesModelList(Documented):
+    """Page of the served models in the form of Anthropic's API."""
+
+    data: list[MessagesModelCard]
+    has_more: bool
+    first_id: str | None
+    last_id: str | None

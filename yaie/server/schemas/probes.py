@@ -1,0 +1,132 @@
+"""Answers of the probes, of `/stats`, `/version` and `/`, and the body of errors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from yaie.base.stats import EngineStats
+from yaie.base.types import EngineInfo, EngineState
+from yaie.server.metrics.status import ServerStatus
+from yaie.server.schemas.documented import Documented
+
+
+class StateAnswer(Documented):
+    """State of the server, of a probe."""
+
+    server: Literal["yaie"]
+    status: str
+    """`healthy` (of `/readiness`: `ready`; of `/liveness`: `alive`), or the state."""
+    state: Literal["busy"] | EngineState
+    """`busy` while a sequence runs."""
+    server_status: ServerStatus
+    """`busy` while the waiting queue is full; `error` for an engine that is dead or stalled."""
+    reason: str
+    """One sentence on the state; empty for a normal one."""
+    model: str
+    restarts: int
+    """Number of times the engine died and was started again."""
+    version: str
+    uptime_s: int
+    active_requests: int
+    """Completion requests in progress."""
+    num_running: int
+    """Live sequences."""
+    num_waiting: int
+    """Waiting requests."""
+    last_step_age_s: float | None
+    """Seconds since steps were last seen, by a probe or a request; null before the first."""
+    kv_utilization: float
+    """Part of the slots that live sequences use, 0 to 1."""
+    device: str | None
+    attention_backend: str | None
+    warm_up_s: float | None
+    """Seconds of the first answer before the engine was ready; 0: none."""
+
+
+class ModelState(Documented):
+    """State of one served model."""
+
+    model: str
+    state: EngineState
+    reason: str
+    memory_bytes: int
+    """Planned for weights, activations and pool; 0 while it is not loaded."""
+    loads: int
+    """Number of loads at a request."""
+    unloads: int
+
+
+class TokenRates(Documented):
+    """Tokens of answers a second."""
+
+    last_minute: float
+    lifetime: float
+
+
+class StatsAnswer(StateAnswer):
+    """Description and statistics of one model's engine."""
+
+    models: list[ModelState]
+    started_at: int
+    """Unix time in seconds."""
+    tokens_per_second: TokenRates
+    waiting_turns: int
+    """Number of ended turns whose next prompt is to be rendered."""
+    hit_rate: float
+    """Part of the prompt tokens that were cached, 0 to 1."""
+    kv_read_saved: float
+    """Part of the reads of keys and values that sharing saved, 0 to 1."""
+    info: EngineInfo | None
+    """Null until the engine is ready."""
+    stats: EngineStats
+
+
+class VersionAnswer(Documented):
+    """Version of the server."""
+
+    version: str
+
+
+class AboutAnswer(Documented):
+    """Name and version of the server, and the paths to go on with."""
+
+    server: Literal["yaie"] = "yaie"
+    version: str
+    description: str
+    links: dict[str, str]
+
+
+class ErrorDetails(Documented):
+    """Fact and fix of an error."""
+
+    message: str
+    type: str
+    param: str | None
+    """Field that the error is about."""
+    code: str | None
+    """Stable name of the error, for programs."""
+
+
+class ErrorAnswer(Documented):
+    """Body of errors."""
+
+    error: ErrorDetails
+    request_id: str | None
+    """That of the header `X-Request-ID`; null for bytes that are not HTTP."""
+    timestamp: int
+    """Unix time in seconds."""
+
+
+class MessagesErrorDetails(Documented):
+    """Kind, fact and fix of an error."""
+
+    type: str
+    message: str
+
+
+class MessagesErrorAnswer(Documented):
+    """Body of an error of Anthropic's API."""
+
+    type: Literal["error"]
+    error: MessagesErrorDetails
+    request_id: str | None
