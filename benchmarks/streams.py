@@ -32,7 +32,7 @@ from yaie.base.types import (
     TokenDelta,
 )
 from yaie.bench.machine import describe_machine
-from yaie.client.sink_errors import log_sink_error
+from yaie.client.engine_client import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.wire import Deltas, encode, parent_reader
 from yaie.server.app import create_app

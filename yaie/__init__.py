@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from yaie.base.errors import YaieError
     from yaie.base.settings import EngineConfig
     from yaie.base.types import Grammar, SamplingParams
-    from yaie.compat.adapter import EngineAdapter, InferenceEngineAdapter
-    from yaie.compat.inference_engine import InferenceEngine
+    from yaie.compat.adapter import EngineAdapter, InferenceEngine, InferenceEngineAdapter
     from yaie.remote.async_client import AsyncClient
     from yaie.remote.client import Client
     from yaie.server.api_server import ApiServer
@@ -78,7 +77,7 @@ _HOMES = {
     "Fork": "yaie.api.fork",
     "GenerationOutput": "yaie.api.outputs",
     "Grammar": "yaie.base.types",
-    "InferenceEngine": "yaie.compat.inference_engine",
+    "InferenceEngine": "yaie.compat.adapter",
     "InferenceEngineAdapter": "yaie.compat.adapter",
     "PromptOutput": "yaie.api.prompt_output",
     "RequestOutput": "yaie.api.outputs",

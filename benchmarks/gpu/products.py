@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 from benchmarks.gpu.clock import seconds_of
 from benchmarks.gpu.results import Results
 from yaie.models.quantization.device.device_weights import pack
-from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.device.products import choose_products
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 # Outputs and inputs of an 8B Llama's layers: query, key and value; output; gate and up; down.

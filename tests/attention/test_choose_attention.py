@@ -8,10 +8,10 @@ import pytest
 
 from tests.attention.trees import RandomTree, decode_step
 from yaie.attention.cost_model import (
-    Choice,
     DeviceTraits,
     LayerTraffic,
     Method,
+    MethodChoice,
     choose_attention,
 )
 from yaie.attention.plan import StepPlan
@@ -24,7 +24,7 @@ TRAFFIC = LayerTraffic.of(LLAMA_8B, itemsize=2)
 H200 = DeviceTraits()
 
 
-def choice_of(plan: StepPlan, device: DeviceTraits = H200) -> Choice:
+def choice_of(plan: StepPlan, device: DeviceTraits = H200) -> MethodChoice:
     return choose_attention(plan, {TRAFFIC: 1}, device)
 
 

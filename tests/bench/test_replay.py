@@ -11,7 +11,7 @@ import pytest
 from tests.models.hub import LocalHub
 from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.bench.trace import TracedRequest, read_trace, reusable_tokens
-from yaie.bench.trace_replay import Goal, Reply, replay, report_of
+from yaie.bench.trace_replay import Goal, TimedReply, replay, report_of
 from yaie.cli.main import run_command_line
 from yaie.cli.replay import replay_lines
 
@@ -80,11 +80,13 @@ def test_a_wrong_trace_is_refused_with_its_line(tmp_path: Path, text: str, said:
 
 def test_the_goodput_has_whole_answers_within_the_goal() -> None:
     replies = [
-        Reply(first_token_s=1, total_s=2, completion_tokens=11, prompt_tokens=10, cached_tokens=5),
-        Reply(first_token_s=3, total_s=4, completion_tokens=11, prompt_tokens=10),  # late
-        Reply(first_token_s=1, total_s=4, completion_tokens=11, prompt_tokens=10),  # slow
-        Reply(first_token_s=1, total_s=1, completion_tokens=1, prompt_tokens=10),
-        Reply(failure="queue_full"),
+        TimedReply(
+            first_token_s=1, total_s=2, completion_tokens=11, prompt_tokens=10, cached_tokens=5
+        ),
+        TimedReply(first_token_s=3, total_s=4, completion_tokens=11, prompt_tokens=10),  # late
+        TimedReply(first_token_s=1, total_s=4, completion_tokens=11, prompt_tokens=10),  # slow
+        TimedReply(first_token_s=1, total_s=1, completion_tokens=1, prompt_tokens=10),
+        TimedReply(failure="queue_full"),
     ]
     goal = Goal(first_token_s=2, token_s=0.2)
     trace = [TracedRequest(at_s=0, input_len=10, output_len=11)] * 5

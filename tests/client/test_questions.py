@@ -22,7 +22,7 @@ from yaie.base.errors import (
 from yaie.base.queries import DescribeCache, ExplainPrompt, Explanation, FlushCache
 from yaie.base.types import EngineState
 from yaie.client.local_client import LocalClient
-from yaie.client.wire import Ask, Reply
+from yaie.client.wire import Ask, QueryReply
 
 QUERY = ExplainPrompt(token_ids=(1, 2, 3))
 
@@ -81,7 +81,7 @@ async def test_a_question_is_given_up_after_its_time_and_its_late_reply_dropped(
             await bench.client.ask(QUERY, timeout_s=0.01)
         assert busy.value.code == "engine_busy" and busy.value.status == 503
         (late,) = (message for message in child.sent if isinstance(message, Ask))
-        child._report(Reply(late.number, Explanation(3, 0, 0, None, 0)))
+        child._report(QueryReply(late.number, Explanation(3, 0, 0, None, 0)))
         child.hangs = False
         assert isinstance(await bench.client.ask(QUERY), Explanation)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.client.asking import ask
 from yaie.base.errors import EngineDied
 from yaie.base.types import TokenDelta
-from yaie.client.sink_errors import log_sink_error
+from yaie.client.engine_client import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 
 

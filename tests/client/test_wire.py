@@ -53,10 +53,10 @@ from yaie.client.wire import (
     Ask,
     Deltas,
     Failed,
+    QueryReply,
     Ready,
-    Reply,
     Shutdown,
-    Start,
+    StartEngine,
     Submit,
     ToChild,
     ToParent,
@@ -201,7 +201,7 @@ answers: st.SearchStrategy[Answer] = st.one_of(
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
     st.builds(
-        Start,
+        StartEngine,
         config=configs,
         log_level=st.integers(0, 1000),
         log_format=st.sampled_from(["text", "json"]),
@@ -217,7 +217,9 @@ to_parent: st.SearchStrategy[ToParent] = st.one_of(
         Failed, kind=text, message=text, exit_code=st.integers(0, 255), param=st.none() | text
     ),
     st.builds(Deltas, deltas=st.lists(deltas, max_size=5), stats=stats),
-    st.builds(Reply, number=counts, answer=st.none() | answers, error=st.none() | request_errors),
+    st.builds(
+        QueryReply, number=counts, answer=st.none() | answers, error=st.none() | request_errors
+    ),
 )
 
 

@@ -13,7 +13,7 @@ import torch
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
-from yaie.device.packed import Field, Upload
+from yaie.device.packed import PackedField, Upload
 from yaie.device.queue import DeviceQueue
 from yaie.kvcache.int8_rows import StoredRows
 
@@ -36,9 +36,11 @@ class PaddedStep:
         self, queue: DeviceQueue, num_rows: int, context_len: int, spare_slot: int
     ) -> None:
         self._num_rows, self._context_len, self._spare_slot = num_rows, context_len, spare_slot
-        rows = Field("int64", (num_rows,))
+        rows = PackedField("int64", (num_rows,))
         fields = {"positions": rows, "written": rows}
-        self._inputs = Upload(queue, {**fields, "slots": Field("int64", (num_rows, context_len))})
+        self._inputs = Upload(
+            queue, {**fields, "slots": PackedField("int64", (num_rows, context_len))}
+        )
 
     def holds(self, plan: StepPlan) -> bool:
         longest = int(plan.positions.max(initial=-1)) + 1

@@ -103,7 +103,7 @@ def test_switching_between_steps_keeps_the_tokens(
 ) -> None:
     core, used = engine(tiny_model_dir, methods, max_rows=max_rows)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     expected: Answers = run(EngineCore(config_of(tiny_model_dir)), *REQUESTS)
     found = run(core, *REQUESTS)
     for name, index in expected.deltas:
@@ -159,7 +159,7 @@ def test_a_size_without_memory_in_one_method_is_captured_in_the_other(
 
     monkeypatch.setattr(Counted, "make_static", make_static)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     core, used = engine(tiny_model_dir, ("cascade", "decode", "tree"), max_rows=8)
     assert core.executor.graphs is not None
     assert core.executor.graphs.report.sizes == (1, 2, 4, 8)

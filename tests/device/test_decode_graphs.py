@@ -114,7 +114,7 @@ def engines(tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch):
     """Return an engine on the CPU and one on the strict device."""
     hesitation = random.Random(1)
     queue = DelayedQueue(hesitate=lambda: hesitation.choice((0, 1, 5, 50, 500)))
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir)
     return EngineCore(config), EngineCore(config, device_executor(config, queue, max_rows=8))
 

@@ -19,7 +19,7 @@ from yaie.text.tokenizer import load_tokenizer
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     return queue
 
 

@@ -71,7 +71,7 @@ def test_answers_are_those_of_the_cpu(
     """The pool is small, so that paths are evicted."""
     hesitation = random.Random(seed)
     queue = DelayedQueue(hesitate=lambda: hesitation.choice((0, 1, 5, 50, 500)))
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir, num_slots=2 * CONTEXT_LEN, max_running=6, max_step_rows=32)
     on_device = EngineCore(config, device_executor(config, queue, max_rows=4))
     expected = run_schedule(EngineCore(config), seed)

@@ -34,7 +34,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     """The queue of a device that copies 4 KiB four times in a millisecond."""
     monkeypatch.setattr(measuring, "_COPY_BYTES", COPY_BYTES)
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     queue.seconds_now, queue.cache_now = 1e-3, 50 * MIB
     return queue
 

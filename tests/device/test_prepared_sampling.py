@@ -119,7 +119,7 @@ def test_an_engine_prepares_sampling_in_its_warm_up(
 ) -> None:
     """Late captures are those of requests with rules alone."""
     queue = DelayedQueue()
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir, max_running=4)
     core = EngineCore(config, device_executor(config, queue))
     core.warm_up()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.strict import NAME, DeviceTensor, Refused, device, on_host, to_device
-from yaie.device.packed import Download, Field, Upload
+from yaie.device.packed import Download, PackedField, Upload
 
 
 def test_torchs_private_interface_is_as_the_double_expects() -> None:
@@ -160,7 +160,7 @@ def test_copies_inside_a_capture_are_refused() -> None:
             queue.capture(copy)
 
 
-FIELDS = {"numbers": Field("int64", (3,)), "shares": Field("float64", (3,))}
+FIELDS = {"numbers": PackedField("int64", (3,)), "shares": PackedField("float64", (3,))}
 
 
 def test_host_memory_read_before_its_mark_is_garbage() -> None:

@@ -30,7 +30,7 @@ def test_prefill_captured_and_eager_decode_steps_run(
         return logits
 
     monkeypatch.setattr(DecodeGraphs, "execute", execute)
-    monkeypatch.setattr("yaie.engine.execution.sampler_choice.make_queue", lambda _: queue)
+    monkeypatch.setattr("yaie.engine.execution.executor_choice.make_queue", lambda _: queue)
     config = config_of(tiny_model_dir)
     core = EngineCore(config, device_executor(config, queue, max_rows=2))
     assert warm_up(core) > 0

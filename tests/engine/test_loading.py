@@ -24,7 +24,7 @@ from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load import loader as model_loader
 from yaie.models.native.native_decoder import NativeDecoder
 from yaie.models.native.numerics_check import comparison_plan
-from yaie.models.native.packed_cache import PREFIX, SUFFIX, Entry, PackedCache
+from yaie.models.native.packed_cache import PREFIX, SUFFIX, CacheEntry, PackedCache
 
 pytestmark = pytest.mark.skipif(
     library_search.load() is None, reason=library_search.status().reason
@@ -81,18 +81,18 @@ def test_a_restore_plans_memory_before_reading(
     """Measured later, the weights would count twice; a model too large would be read first."""
     start(config)
     happened: list[str] = []
-    plan, load = model_loader.plan_for, Entry.load
+    plan, load = model_loader.plan_for, CacheEntry.load
 
     def planned(*args: Any, **sizes: Any) -> Any:
         happened.append("planned")
         return plan(*args, **sizes)
 
-    def loaded(entry: Entry, memory: memoryview) -> None:
+    def loaded(entry: CacheEntry, memory: memoryview) -> None:
         happened.append("read")
         load(entry, memory)
 
     monkeypatch.setattr(model_loader, "plan_for", planned)
-    monkeypatch.setattr(Entry, "load", loaded)
+    monkeypatch.setattr(CacheEntry, "load", loaded)
     assert start(config)[2]
     assert happened == ["planned", "read"]
 
@@ -102,10 +102,10 @@ def test_an_unreadable_file_is_packed_again(
 ) -> None:
     start(config)
 
-    def fail(entry: Entry, memory: memoryview) -> None:
+    def fail(entry: CacheEntry, memory: memoryview) -> None:
         raise OSError("the disk is broken")
 
-    monkeypatch.setattr(Entry, "load", fail)
+    monkeypatch.setattr(CacheEntry, "load", fail)
     loaded, executor, was_packed = start(config)
     assert not was_packed
     assert logits(loaded, executor).isfinite().all()

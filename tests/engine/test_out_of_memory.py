@@ -12,7 +12,7 @@ from tests.engine.watched_executor import Execute
 from yaie.attention.plan import StepPlan
 from yaie.device.available_memory import is_out_of_memory
 from yaie.engine.core import EngineCore
-from yaie.engine.step.row_limit import StepRows
+from yaie.engine.step.batch_builder import StepRows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from yaie.attention.cost_model import Choice, DeviceTraits
+from yaie.attention.cost_model import DeviceTraits, MethodChoice
 from yaie.attention.plan import StepPlan
 from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.engine.execution.executor import Executor
@@ -50,7 +50,7 @@ class WatchedExecutor:
         return self._inner.graphs
 
     @property
-    def attention_choice(self) -> Choice | None:
+    def attention_choice(self) -> MethodChoice | None:
         return self._inner.attention_choice
 
     @property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from yaie.attention.flashinfer.wrappers import Kind
+from yaie.attention.flashinfer.wrappers import LayerKind
 
 
-def kind_with(**fields: object) -> Kind:
-    usual = Kind(
+def kind_with(**fields: object) -> LayerKind:
+    usual = LayerKind(
         num_heads=4,
         num_kv_heads=2,
         key_width=64,

@@ -1,7 +1,8 @@
 """Every call of FlashInfer bound to the signatures of the installed version.
 
-A recording stands in for a wrapper and binds what `Wrapper` passes to the real method. The plan of
-decode takes any keyword, so its keywords are compared with those of the implementation behind it.
+A recording stands in for a wrapper and binds what `PlannedWrapper` passes to the real method. The
+plan of decode takes any keyword, so its keywords are compared with those of the implementation
+behind it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 from tests.flashinfer.fake_layers import kind_with
 from yaie.attention.flashinfer import installed, wrappers
 from yaie.attention.flashinfer.cascade import Groups
-from yaie.attention.flashinfer.wrappers import Kind, Role, Wrapper
+from yaie.attention.flashinfer.wrappers import LayerKind, PlannedWrapper, Role
 from yaie.device.queue import PlainQueue
 
 pytestmark = pytest.mark.skipif(
@@ -70,8 +71,8 @@ def test_the_installed_version_is_in_the_window() -> None:
 @pytest.mark.parametrize(
     "kind", [kind_with(), kind_with(softcap=30.0, sliding_window=9), kind_with(num_heads=14)]
 )
-def test_calls_bind(recordings: list[Recording], role: Role, kind: Kind) -> None:
-    wrapper = Wrapper(role, kind, torch.zeros(16, dtype=torch.uint8), PlainQueue(CPU))
+def test_calls_bind(recordings: list[Recording], role: Role, kind: LayerKind) -> None:
+    wrapper = PlannedWrapper(role, kind, torch.zeros(16, dtype=torch.uint8), PlainQueue(CPU))
     groups = Groups(
         query_indptr=np.array([0, 1, 2], dtype=np.int32),
         key_indptr=np.array([0, 3, 3], dtype=np.int32),

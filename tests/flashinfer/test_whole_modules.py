@@ -25,7 +25,7 @@ from tests.flashinfer.plans import decode_plan, plan_of, shared_plan
 from tests.flashinfer.whole_modules import LAYERS, VARIABLE
 from yaie.attention.backend import PreparedStep
 from yaie.attention.flashinfer.backend import FlashInferBackend
-from yaie.attention.flashinfer.wrappers import Kind, Role
+from yaie.attention.flashinfer.wrappers import LayerKind, Role
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.base.errors import ConfigError
@@ -85,7 +85,7 @@ class Layer:
 
     def num_planned(self, role: Role) -> int:
         """Return the first figure of a wrapper's latest plan, its number of work items."""
-        kind = Kind.of(self.spec, self.dtype, self.kv_dtype)
+        kind = LayerKind.of(self.spec, self.dtype, self.kv_dtype)
         return int(self.backend.wrapper(role, kind)._wrapper._plan_info[0])
 
 

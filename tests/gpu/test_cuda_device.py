@@ -14,7 +14,7 @@ from tests.device.test_decode_graphs import decode_plan
 from tests.engine.sampling import VOCAB, state_of, task
 from yaie.base.types import SamplingParams
 from yaie.device.cuda import CudaQueue
-from yaie.device.packed import Download, Field, Upload
+from yaie.device.packed import Download, PackedField, Upload
 from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.engine.sampling.cpu_sampler import Sampler
@@ -30,7 +30,7 @@ def queue(device: torch.device) -> CudaQueue:
 
 
 def test_packed_copies_arrive_behind_a_busy_device(queue: CudaQueue) -> None:
-    fields = {"numbers": Field("int64", (3,)), "shares": Field("float64", (3,))}
+    fields = {"numbers": PackedField("int64", (3,)), "shares": PackedField("float64", (3,))}
     up, down = Upload(queue, fields), Download(queue, fields)
     for step in range(1, 50):
         torch.cuda._sleep(1_000_000)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_of, load_case
 from yaie.models.fused.fused_decoder import build_fused_decoder
-from yaie.models.fused.operations_choice import choose_operations
+from yaie.models.fused.plain import choose_operations
 from yaie.models.native.numerics_check import comparison_plan
 
 pytestmark = pytest.mark.gpu

@@ -14,11 +14,11 @@ from tests.models.zoo_models import executor_of, load_case
 from yaie.base.settings import EngineConfig
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.fused.fused_decoder import build_fused_decoder
-from yaie.models.fused.operations_choice import choose_operations
+from yaie.models.fused.plain import choose_operations
 from yaie.models.load.loader import load_model
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.device.linear import DeviceLinear
-from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.device.products import choose_products
 
 pytestmark = pytest.mark.gpu
 LAYERS = [

@@ -30,7 +30,7 @@ from yaie.models.load.memory_plan import (
     plan_memory,
     shown,
 )
-from yaie.process import cgroups
+from yaie.process import limits
 
 SIZES = ModelSizes(hidden=256, inner=768, head=32, num_heads=8, vocab=4_096)
 
@@ -59,8 +59,8 @@ class Cgroups:
         self.root = folder / "cgroup" if version == 2 else folder / "cgroup" / "memory"
         self._version = version
         self._own = folder / "self"
-        monkeypatch.setattr(cgroups, "CGROUP_ROOT", folder / "cgroup")
-        monkeypatch.setattr(cgroups, "OWN_CGROUPS", self._own)
+        monkeypatch.setattr(limits, "CGROUP_ROOT", folder / "cgroup")
+        monkeypatch.setattr(limits, "OWN_CGROUPS", self._own)
 
     def limit(self, path: str, limit: int | None, used: int, cache: int = 0) -> None:
         """Write a group, with its version's way to say unlimited."""

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from yaie.models.load.placement import set_threads
-from yaie.process import cgroups
+from yaie.process import limits
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def limit(groups: Path, version: int, path: str, quota: int | None, period: int 
 def test_the_tightest_cgroup_quota_limits_threads(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
-    monkeypatch.setattr(cgroups, "OWN_CGROUPS", tmp_path / "self")
+    monkeypatch.setattr(limits, "CGROUP_ROOT", tmp_path / "groups")
+    monkeypatch.setattr(limits, "OWN_CGROUPS", tmp_path / "self")
     own = "0::/a/b\n" if version == 2 else "3:cpu,cpuacct:/a/b\n0::/\n"
     (tmp_path / "self").write_text(f"1:name=systemd:/a/b\n{own}")
     found = []
@@ -60,8 +60,8 @@ def test_all_threads_compute_without_cgroup_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for own in (tmp_path / "none", tmp_path / "self"):
-        monkeypatch.setattr(cgroups, "OWN_CGROUPS", own)
-        monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
+        monkeypatch.setattr(limits, "OWN_CGROUPS", own)
+        monkeypatch.setattr(limits, "CGROUP_ROOT", tmp_path / "groups")
         set_threads(None)
         assert torch.get_num_threads() == 4
         (tmp_path / "self").write_text("0::/somewhere\n")

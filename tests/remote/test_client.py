@@ -28,7 +28,7 @@ from yaie.base.errors import (
     UnknownModel,
     YaieError,
 )
-from yaie.remote.transport import Call
+from yaie.remote.transport import Exchange
 from yaie.text.tokenizer import Tokenizer
 
 CHAT = [{"role": "user", "content": "What is a tree?"}]
@@ -127,12 +127,12 @@ def test_busy_servers_are_asked_again(
     waits: list[float] = []
     served.engine.refusal = kind("busy", retry_after_s=7)
 
-    def wait(self: Call, seconds: float) -> None:
+    def wait(self: Exchange, seconds: float) -> None:
         waits.append(seconds)
         if len(waits) == 2:
             served.engine.refusal = None
 
-    monkeypatch.setattr(Call, "wait", wait)
+    monkeypatch.setattr(Exchange, "wait", wait)
     assert served.client.generate("A")[0].text
     assert len(waits) == 2 and all(7 <= seconds <= 8.4 for seconds in waits)
     served.engine.refusal = kind("busy", retry_after_s=7)

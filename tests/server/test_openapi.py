@@ -23,7 +23,6 @@ from yaie.server.schemas import (
     models,
     operator_tools,
     probes,
-    rendered,
     tokens,
 )
 
@@ -41,7 +40,6 @@ SCHEMAS = {
         models,
         probes,
         operator_tools,
-        rendered,
         tokens,
     )
     for name, kind in vars(module).items()
@@ -56,9 +54,9 @@ def document_of(http: TestClient, **headers: str) -> Any:
 
 def operations_of(document: Any) -> dict[tuple[str, str], Any]:
     return {
-        (method.upper(), path): probes
+        (method.upper(), path): operation
         for path, operations in document["paths"].items()
-        for method, probes in operations.items()
+        for method, operation in operations.items()
     }
 
 
@@ -257,7 +255,7 @@ def test_answers_and_chunks_are_described(
 def test_rendered_requests_are_described(http: TestClient, path: str) -> None:
     found = http.post(path, json={"messages": QUESTION, "prompt": ["a", "b"]}).json()
     for each in found if isinstance(found, list) else [found]:
-        check_described(rendered.RenderedRequest, each)
+        check_described(generation_replies.RenderedRequest, each)
 
 
 def test_errors_are_described(http: TestClient) -> None:

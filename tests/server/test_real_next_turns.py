@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from tests.server.real_server import Server
-from yaie.bench.chat import GOAL, ChatWorkload, Conversation, Kind
+from yaie.bench.chat import GOAL, ChatKind, ChatWorkload, Conversation
 
 pytestmark = pytest.mark.integration
 AGAIN = "And now the tree, please."
@@ -98,7 +98,7 @@ def test_responses(server: Server, stream: bool) -> None:
 
 
 def test_the_benchmark_finds_all_of_it_cached(server: Server) -> None:
-    kind = Kind(tools=False, thinking=False, temperature=2.0)
+    kind = ChatKind(tools=False, thinking=False, temperature=2.0)
     workload = ChatWorkload(turns=4, answer=12)
     with requests.Session() as http:
         report = Conversation(http, server.url, kind, workload, seed=1).run().report()

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.server.bad_bodies import CHAT, MESSAGES, TEXT, check_error
 from tests.server.conftest import MakeApp
 from yaie.base.types import SAMPLING_FIELDS
-from yaie.server.schemas.rendered import RenderedRequest
+from yaie.server.schemas.generation_replies import RenderedRequest
 
 
 def test_a_conversation_is_rendered_as_it_is_answered(make_app: MakeApp) -> None:

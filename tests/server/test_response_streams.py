@@ -17,8 +17,7 @@ from tests.server.scripted_client import error_script
 from tests.server.test_background import begin, hold
 from tests.server.test_responses import EVENT, URL, ask, events_of
 from yaie.base.errors import RequestError
-from yaie.server.responses_api.event_replay import replayed
-from yaie.server.responses_api.output_items import OutputItems
+from yaie.server.responses_api.output_items import OutputItems, replayed
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 Events = list[dict[str, Any]]

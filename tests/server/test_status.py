@@ -15,8 +15,8 @@ from tests.server.scripted_client import INFO, ScriptedClient, silent_script
 from tests.server.test_operation import samples
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineState
-from yaie.server.metrics.rates import WINDOW_S, TokenRate
 from yaie.server.metrics.status import ServerStatus, status_of
+from yaie.server.metrics.timings import WINDOW_S, TokenRate
 
 BODY = {"prompt": "x"}
 

@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 from yaie.api.engine_facts import Described
 from yaie.api.local_engine import engine_config
 from yaie.api.outputs import RequestOutput, StreamPiece, make_output, take_piece
-from yaie.api.prompt_kinds import Message, Prompt, naming_index
+from yaie.api.prompt_kinds import (
+    GrammarLike,
+    Message,
+    Prompt,
+    grammars_of,
+    naming_index,
+    samplings_of,
+)
 from yaie.api.prompts import ReadPrompt
-from yaie.api.request_arguments import GrammarLike, grammars_of, samplings_of
 from yaie.api.request_maker import CallOptions, RequestMaker, Tools
 from yaie.base.errors import EngineUnavailable, YaieError
 from yaie.base.settings import BUILTIN_MODEL, EngineConfig

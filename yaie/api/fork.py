@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from yaie.api.outputs import RequestOutput, StreamPiece
+from yaie.api.prompt_kinds import GrammarLike, grammars_of, samplings_of
 from yaie.api.prompts import ReadPrompt
 from yaie.api.ranked_choice import Choice
-from yaie.api.request_arguments import GrammarLike, grammars_of, samplings_of
 from yaie.api.request_maker import CallOptions
 from yaie.base.types import SamplingParams
 

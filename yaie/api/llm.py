@@ -16,7 +16,7 @@ from yaie.api.fork import Fork
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import CompletionOutput, RequestOutput, StreamPiece
 from yaie.api.persistence import SavedEngine
-from yaie.api.prompt_kinds import Message, Prompt
+from yaie.api.prompt_kinds import GrammarLike, Message, Prompt, grammars_of, samplings_of
 from yaie.api.prompt_methods import PromptMethods
 from yaie.api.prompts import ReadPrompt
 from yaie.api.ranked_choice import (
@@ -27,7 +27,6 @@ from yaie.api.ranked_choice import (
     encode_choices,
     sampling_of_edge,
 )
-from yaie.api.request_arguments import GrammarLike, grammars_of, samplings_of
 from yaie.api.request_maker import CallOptions
 from yaie.api.warmup_config import WARM_UP_SALT, WarmupConfig
 from yaie.base.errors import RequestFailed

@@ -1,16 +1,25 @@
-"""Kinds of prompts, told apart by their form, without a tokenizer."""
+"""Prompts and arguments of callers, told apart without a tokenizer."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
+from yaie.api.refusals import WrongType, as_builtin_errors
 from yaie.base.errors import InvalidRequest
+from yaie.base.types import Grammar, SamplingParams
+
+# A grammar, a JSON schema, or a class that gives one, as pydantic's models do.
+GrammarLike = Grammar | Mapping[str, Any] | type
+
+Sampling = SamplingParams | Mapping[str, Any] | None
 
 Prompt = str | Sequence[int] | Mapping[str, Any]
 Message = Mapping[str, Any]
+OnePrompt = str | Sequence[int] | Sequence[Message]
 
 _BYTES = (bytes, bytearray)  # they iterate as integers but are meant as text
 
@@ -77,3 +86,101 @@ def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
         if all(_is_token_id(token_id) for token_id in listed):
             return tuple(map(operator.index, listed))
     raise InvalidRequest("token ids must be integers", param="prompt")
+
+
+def sampling_of(given: object) -> SamplingParams | None:
+    """Return parameters given as an object or as a mapping; None stays None.
+
+    Raises `WrongType` for another type, `WrongValue` for an unknown name or a wrong value.
+    """
+    if given is None or isinstance(given, SamplingParams):
+        return given
+    if not isinstance(given, Mapping):
+        raise WrongType(
+            f"sampling_params must be SamplingParams or a mapping, got {type(given).__name__}",
+            param="sampling_params",
+        )
+    with as_builtin_errors():
+        for name in given:
+            if not isinstance(name, str):
+                raise InvalidRequest(
+                    f"{name!r:.40} is not a sampling parameter", param="sampling_params"
+                )
+        return SamplingParams(**given)
+
+
+def is_list_of_prompts(prompt: object) -> bool:
+    """Return True for a list of prompts or conversations, False for one and for other types."""
+    if not isinstance(prompt, list | tuple) or is_conversation(prompt):
+        return False
+    return not is_tokens(prompt) or not prompt
+
+
+def is_tokens(prompt: object) -> bool:
+    """Return True for one prompt of token ids, also as an array."""
+    if isinstance(prompt, str | bytes | bytearray | Mapping | Set) or not isinstance(
+        prompt, Iterable
+    ):
+        return False
+    return all(hasattr(each, "__index__") and getattr(each, "ndim", 0) == 0 for each in prompt)
+
+
+def kind_of(value: object) -> str:
+    """Return the type of a value as an error shows it, with that of a list's first item."""
+    if isinstance(value, list | tuple) and value:
+        return f"a {type(value).__name__} of {type(value[0]).__name__}"
+    return type(value).__name__
+
+
+def samplings_of(
+    given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
+) -> list[SamplingParams]:
+    """Return the parameters of each of `count` prompts. Raises `InvalidRequest`."""
+    if given is None or isinstance(given, SamplingParams):
+        return [given or default] * count
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InvalidRequest(
+            f"sampling_params must be SamplingParams or a list of them, got {type(given).__name__}",
+            param="sampling_params",
+        )
+    samplings = list(given)
+    if len(samplings) != count:
+        raise InvalidRequest(
+            f"{len(samplings)} sampling_params for {count} prompts; give one, or one for each",
+            param="sampling_params",
+        )
+    for index, sampling in enumerate(samplings):
+        if not isinstance(sampling, SamplingParams):
+            raise InvalidRequest(
+                f"sampling_params[{index}] must be SamplingParams, got {type(sampling).__name__}",
+                param="sampling_params",
+            )
+    return samplings
+
+
+def grammars_of(
+    given: GrammarLike | Sequence[GrammarLike | None] | None, count: int
+) -> list[Grammar | None]:
+    """Return the grammar of each of `count` prompts. Raises `InvalidRequest`."""
+    if not isinstance(given, list | tuple):
+        return [_grammar_of(given)] * count
+    if len(given) != count:
+        raise InvalidRequest(
+            f"{len(given)} grammars for {count} prompts; give one, or one for each", param="grammar"
+        )
+    return [_grammar_of(each) for each in given]
+
+
+def _grammar_of(given: object) -> Grammar | None:
+    if given is None or isinstance(given, Grammar):
+        return given
+    if isinstance(given, Mapping):
+        return Grammar.json_schema(given)
+    make_schema = getattr(given, "model_json_schema", None)
+    if inspect.isclass(given) and callable(make_schema):
+        return Grammar.json_schema(make_schema())
+    raise InvalidRequest(
+        "grammar must be a Grammar, a JSON schema as a mapping, or a pydantic model, got"
+        f" {type(given).__name__}; Grammar.regex(text) makes one of a regular expression",
+        param="grammar",
+    )

@@ -17,7 +17,7 @@ from yaie.api.concurrent_prompts import (
     check_arguments,
 )
 from yaie.api.local_engine import LocalEngine
-from yaie.api.prompt_forms import OnePrompt, Sampling, is_list_of_prompts, sampling_of
+from yaie.api.prompt_kinds import OnePrompt, Sampling, is_list_of_prompts, sampling_of
 from yaie.api.prompt_output import Gathered, PromptOutput
 from yaie.api.refusals import WrongValue
 from yaie.base.types import SamplingParams

@@ -94,7 +94,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MethodChoice:
     """The method of a step, and the estimates of all available ones."""
 
     method: Method
@@ -112,7 +112,7 @@ def choose_attention(
     device: DeviceTraits,
     *,
     available: Sequence[Method] = METHODS,
-) -> Choice:
+) -> MethodChoice:
     """Return the cheapest available method for a step; of equal ones the first.
 
     layers: the number of layers of each kind; estimates are sums over all of them.
@@ -124,7 +124,7 @@ def choose_attention(
         for method in available:
             cost = _estimate(method, keys[traffic.window], traffic, device)
             estimates[method] += cost.times(count)
-    return Choice(min(available, key=lambda method: estimates[method].seconds), estimates)
+    return MethodChoice(min(available, key=lambda method: estimates[method].seconds), estimates)
 
 
 def choose_for_prompts(

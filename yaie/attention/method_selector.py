@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from yaie.attention.cost_model import (
     METHODS,
-    Choice,
     DeviceTraits,
     LayerTraffic,
     Method,
+    MethodChoice,
     choose_attention,
     choose_for_prompts,
 )
@@ -33,8 +33,8 @@ class AttentionChooser:
         self._layers = layers
         self.device = device or DeviceTraits()
         self._available = available
-        self._known: tuple[StepPlan, Choice] | None = None  # of the latest plan
-        self.choice: Choice | None = None  # of the step that runs; None if it has prompt rows
+        self._known: tuple[StepPlan, MethodChoice] | None = None  # of the latest plan
+        self.choice: MethodChoice | None = None  # of the step that runs; None if it has prompt rows
 
     def choose(self, plan: StepPlan) -> Method | None:
         """Return the cheapest method for a decode step; None for a step with prompt rows."""
@@ -61,9 +61,9 @@ class AttentionChooser:
 
     def take(self, plan: StepPlan, method: Method) -> None:
         """Note the captured method that serves a step."""
-        self.choice = Choice(method, self._estimated(plan).estimates)
+        self.choice = MethodChoice(method, self._estimated(plan).estimates)
 
-    def _estimated(self, plan: StepPlan) -> Choice:
+    def _estimated(self, plan: StepPlan) -> MethodChoice:
         if self._known is None or self._known[0] is not plan:
             choice = choose_attention(plan, self._layers, self.device, available=self._available)
             self._known = plan, choice

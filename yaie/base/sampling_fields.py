@@ -16,7 +16,7 @@ LARGEST_INT = 2**63 - 1  # the largest integer that travels to the engine
 LEAST_INT = -LARGEST_INT - 1
 
 
-class Kind(Protocol):
+class FieldKind(Protocol):
     """Check and conversion of one field's value."""
 
     def convert(self, name: str, value: Any) -> object:

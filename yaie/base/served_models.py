@@ -16,7 +16,7 @@ _OF_SETTINGS = ";"
 
 
 @dataclass(frozen=True, slots=True)
-class ListedModel:
+class ServedModelEntry:
     """One entry: the name in requests, the model, and its own settings as text."""
 
     name: str
@@ -24,9 +24,9 @@ class ListedModel:
     settings: dict[str, str] = field(default_factory=dict)
 
 
-def parse_models(text: str) -> tuple[ListedModel, ...]:
+def parse_models(text: str) -> tuple[ServedModelEntry, ...]:
     """Parse the setting `models`. Raises `ConfigError` with the wrong entry."""
-    found: dict[str, ListedModel] = {}
+    found: dict[str, ServedModelEntry] = {}
     for entry in filter(str.strip, text.split(SEPARATOR)):
         first, *settings = (part.strip() for part in entry.split(_OF_SETTINGS))
         name, separator, model = (part.strip() for part in first.partition("="))
@@ -40,7 +40,7 @@ def parse_models(text: str) -> tuple[ListedModel, ...]:
             if not separator or not key:
                 raise _wrong(entry, f"has {each!r}, which is not of the form setting=value")
             own[key.replace("-", "_")] = value
-        found[name] = ListedModel(name, model, own)
+        found[name] = ServedModelEntry(name, model, own)
     return tuple(found.values())
 
 
@@ -66,7 +66,7 @@ def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     return tuple(configs)
 
 
-def _own_settings(listed: ListedModel) -> dict[str, object]:
+def _own_settings(listed: ServedModelEntry) -> dict[str, object]:
     """Parse the settings of one listed model. Raises `ConfigError`."""
     values = {}
     for name, text in listed.settings.items():

@@ -18,7 +18,7 @@ from yaie.base.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.base.sampling_fields import (
     Biases,
     Bool,
-    Kind,
+    FieldKind,
     Real,
     Texts,
     TokenIds,
@@ -105,7 +105,7 @@ class SamplingField:
     """Name, kind and default of one field of `SamplingParams`."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     default: Any
     is_optional: bool  # None has its own meaning
 

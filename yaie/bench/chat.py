@@ -70,16 +70,16 @@ class ChatWorkload:
             if getattr(self, name) < least:
                 raise InvalidRequest(f"{name} must be at least {least}", param=name)
 
-    def kinds(self) -> Iterator[Kind]:
+    def kinds(self) -> Iterator[ChatKind]:
         """Yield the kinds of conversations."""
         for tools, thinking, heat in product(
             self.with_tools, self.with_thinking, self.temperatures
         ):
-            yield Kind(tools=tools, thinking=thinking, temperature=heat)
+            yield ChatKind(tools=tools, thinking=thinking, temperature=heat)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ChatKind:
     """Kind of a conversation."""
 
     tools: bool
@@ -120,7 +120,7 @@ class Conversation:
     """One chat as its client sees it."""
 
     def __init__(
-        self, http: requests.Session, url: str, kind: Kind, workload: ChatWorkload, seed: int
+        self, http: requests.Session, url: str, kind: ChatKind, workload: ChatWorkload, seed: int
     ) -> None:
         self._http, self._url, self._kind, self._workload = http, url, kind, workload
         self._random = random.Random(seed)
@@ -269,7 +269,7 @@ def _models(
         yield name, str(write_model(name, folder / name))
 
 
-def _conversations(settings: dict[str, Any], workload: ChatWorkload) -> dict[Kind, Figures]:
+def _conversations(settings: dict[str, Any], workload: ChatWorkload) -> dict[ChatKind, Figures]:
     with served(settings) as url, contextlib.closing(requests.Session()) as http:
         card = http.get(f"{url}/v1/models", timeout=60).json()["data"][0]
         has_tools = card["capabilities"]["tools"]

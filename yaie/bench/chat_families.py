@@ -21,7 +21,7 @@ _BEGIN_ID = 1  # and the beginning of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class TemplateFamily:
     """Marks of a family of models."""
 
     begin: str = "<|im_start|>"
@@ -32,15 +32,15 @@ class Family:
 
 
 FAMILIES = {
-    "qwen3": Family(marks=("<think>", "</think>")),
-    "llama3": Family(
+    "qwen3": TemplateFamily(marks=("<think>", "</think>")),
+    "llama3": TemplateFamily(
         begin="<|start_header_id|>",
         end="<|eot_id|>",
         bos="<|begin_of_text|>",
         marks=("<think>", "</think>"),
         hidden=("<|end_header_id|>", "<|python_tag|>"),
     ),
-    "mistral": Family(
+    "mistral": TemplateFamily(
         begin="[INST]",
         end="</s>",
         bos="<s>",
@@ -50,7 +50,7 @@ FAMILIES = {
             "[THINK]", "[/THINK]",
         ),
     ),
-    "chatml": Family(marks=("<think>", "</think>")),
+    "chatml": TemplateFamily(marks=("<think>", "</think>")),
 }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def _edit(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Non
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
 
 
-def _with_marks(tokenizer: dict[str, Any], family: Family) -> dict[str, Any]:
+def _with_marks(tokenizer: dict[str, Any], family: TemplateFamily) -> dict[str, Any]:
     """Return a tokenizer with a family's marks in place of its last and rarest tokens."""
     hidden = (*family.hidden, *((family.bos,) if family.bos else ()))
     added = [*((mark, False) for mark in family.marks), *((mark, True) for mark in hidden)]

@@ -39,7 +39,7 @@ _FIRST_PROMPT = list(range(16))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Start:
+class TimedStart:
     """One start. Times are in seconds since the process was created."""
 
     ready_s: float
@@ -66,7 +66,7 @@ def measure_start(
     # Slightly more than the load needs, so that the whole pool is touched and counted.
     room = workload.shared_prefix + workload.requests * (workload.own + workload.output)
     settings = {"num_slots": room + room // 16 + 64, "max_model_len": workload.longest} | settings
-    starts: dict[str, list[Start]] = {kind: [] for kind in kinds}
+    starts: dict[str, list[TimedStart]] = {kind: [] for kind in kinds}
     loads: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="yaie-start-") as folder:
         caches = Path(folder)
@@ -128,7 +128,7 @@ def _wait_until_written(
         sleep(_POLL_S)
 
 
-def _medians(starts: list[Start]) -> dict[str, float | bool]:
+def _medians(starts: list[TimedStart]) -> dict[str, float | bool]:
     figures = {
         name: round(statistics.median(getattr(start, name) for start in starts), 3)
         for name in ("ready_s", "first_token_s")
@@ -136,7 +136,7 @@ def _medians(starts: list[Start]) -> dict[str, float | bool]:
     return {**figures, "found_packed_weights": all(start.found_packed_weights for start in starts)}
 
 
-def _memory(start: Start) -> dict[str, Any]:
+def _memory(start: TimedStart) -> dict[str, Any]:
     """Return the peaks and the bound: weights, pool, and an allowance for the rest."""
     server = start.watch.peaks[start.server_pid].resident
     others = (p.resident for pid, p in start.watch.peaks.items() if pid != start.server_pid)
@@ -158,7 +158,7 @@ def _memory(start: Start) -> dict[str, Any]:
     }
 
 
-def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -> Start:
+def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -> TimedStart:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     found_packed_weights = any(packed_folder(caches).glob(f"*{SUFFIX}"))
@@ -186,7 +186,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
                 _wait_until_written(caches)
         finally:
             stop(process)
-    return Start(ready_s, first_token_s, found_packed_weights, watch, process.pid, info)
+    return TimedStart(ready_s, first_token_s, found_packed_weights, watch, process.pid, info)
 
 
 @contextlib.contextmanager

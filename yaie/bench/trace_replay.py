@@ -34,7 +34,7 @@ class Goal:
 
 
 @dataclass(slots=True)
-class Reply:
+class TimedReply:
     """Measurement of one request. Times are in seconds."""
 
     late_s: float = 0.0  # the sender's delay
@@ -74,7 +74,7 @@ def replay(
     """
     if not speed >= 0:
         raise InvalidRequest(f"speed is {speed}; it must be at least 0", param="speed")
-    replies = [Reply() for _ in trace]
+    replies = [TimedReply() for _ in trace]
     places = threading.BoundedSemaphore(_MAX_OPEN)
     bodies = [_body(request, number, model) for number, request in enumerate(trace)]
     headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -115,7 +115,7 @@ def _body(request: TracedRequest, number: int, model: str | None) -> dict[str, A
     return body | ({"model": model} if model else {})
 
 
-def _ask(url: str, body: dict[str, Any], headers: dict[str, str], reply: Reply) -> None:
+def _ask(url: str, body: dict[str, Any], headers: dict[str, str], reply: TimedReply) -> None:
     route = "/v1/chat/completions" if "messages" in body else "/v1/completions"
     began = time.perf_counter()
     with requests.post(
@@ -165,7 +165,7 @@ def _code(response: requests.Response) -> str:
 def report_of(
     settings: dict[str, Any],
     trace: Sequence[TracedRequest],
-    replies: Sequence[Reply],
+    replies: Sequence[TimedReply],
     duration_s: float,
     goal: Goal,
 ) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from yaie.cli import terminal
-from yaie.models.files.starters import CONTEXT, STARTERS, Starter
+from yaie.models.files.model_index import CONTEXT, STARTERS, Starter
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
     from yaie.models.files.checkpoint import read_config, read_json
     from yaie.models.files.model_index import CATALOGUE
     from yaie.models.files.revisions import cached_revisions, split_revision
-    from yaie.text.tokenizer_files import PROCESSOR_FILES
+    from yaie.text.convert import PROCESSOR_FILES
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
     if revisions := cached_revisions(split_revision(model.name)[0]):

@@ -7,6 +7,7 @@ waiting threads.
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from yaie.base.queries import ENGINE_ANSWER_S, Answer, Query
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 from yaie.client.submission import Sink, Submission
+
+logger = logging.getLogger(__name__)
 
 
 class EngineClient(Protocol):
@@ -68,3 +71,10 @@ class EngineClient(Protocol):
 
     async def close(self) -> None:
         """Stop the engine and free its memory."""
+
+
+def log_sink_error(request: GenerationRequest, error: Exception) -> None:
+    """Log the exception of a request's sink."""
+    logger.error(
+        "the sink of request %r failed; the request is ended", request.request_id, exc_info=error
+    )

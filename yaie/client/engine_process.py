@@ -21,7 +21,7 @@ from yaie.client.wire import (
     Failed,
     PromptPart,
     PromptPartJoiner,
-    Start,
+    StartEngine,
     ToChild,
     ToParent,
     encode,
@@ -65,7 +65,7 @@ class EngineProcess(asyncio.Protocol):
         Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
         without a wire form.
         """
-        start = encode(Start(config, logger.getEffectiveLevel(), log_format, warms_up))
+        start = encode(StartEngine(config, logger.getEffectiveLevel(), log_format, warms_up))
         process = cls(on_message)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:

@@ -19,7 +19,7 @@ from yaie.base.errors import EngineDied, EngineUnavailable, InvariantViolated
 from yaie.base.queries import Answer, Query
 from yaie.base.stats import EngineStats
 from yaie.base.types import GenerationRequest, Grammar, TokenDelta
-from yaie.client.sink_errors import log_sink_error
+from yaie.client.engine_client import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.engine.loop import Core, EngineLoop
 

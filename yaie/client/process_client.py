@@ -26,9 +26,9 @@ from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 from yaie.client.burst import Burst
+from yaie.client.engine_client import log_sink_error
 from yaie.client.engine_process import EngineProcess
 from yaie.client.questions import Questions, within
-from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.supervision import (
     MAX_BACK_OFF_S,
@@ -44,8 +44,8 @@ from yaie.client.wire import (
     Deltas,
     Expect,
     Failed,
+    QueryReply,
     Ready,
-    Reply,
     Shutdown,
     Submit,
     ToParent,
@@ -330,7 +330,7 @@ class ProcessClient:
             self._submissions.deliver(message.deltas)
             if self._submissions or self._questions:
                 self._stall_watch.expect_reply()
-        elif isinstance(message, Reply):
+        elif isinstance(message, QueryReply):
             self._has_answered = True
             self._stall_watch.replied()
             self._questions.take(message)

@@ -7,7 +7,7 @@ import itertools
 
 from yaie.base.errors import EngineUnavailable, RequestFailed, YaieError
 from yaie.base.queries import Answer, Query
-from yaie.client.wire import Ask, Reply
+from yaie.client.wire import Ask, QueryReply
 
 
 class Questions:
@@ -28,7 +28,7 @@ class Questions:
         future.add_done_callback(lambda done: self._open.pop(number, None))  # also if cancelled
         return Ask(number, query), future
 
-    def take(self, reply: Reply) -> None:
+    def take(self, reply: QueryReply) -> None:
         """Hand a reply to its question; one that was given up is dropped."""
         future = self._open.pop(reply.number, None)
         if future is None or future.done():

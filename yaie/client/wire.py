@@ -31,7 +31,7 @@ LENGTH_BYTES = 4
 PART_LENGTH = 256  # prompt logprobs in one frame: some 70 kB with 20 alternatives each
 
 
-class Start(msgspec.Struct, frozen=True, tag=True):
+class StartEngine(msgspec.Struct, frozen=True, tag=True):
     """Parent to child, first: the settings of the engine to load."""
 
     config: EngineConfig
@@ -92,7 +92,7 @@ class Expect(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
-    """Parent to child: a query; the child sends one `Reply` of the same number."""
+    """Parent to child: a query; the child sends one `QueryReply` of the same number."""
 
     number: int
     query: Query
@@ -132,7 +132,7 @@ class Deltas(msgspec.Struct, frozen=True, tag=True):
     stats: EngineStats
 
 
-class Reply(msgspec.Struct, frozen=True, tag=True):
+class QueryReply(msgspec.Struct, frozen=True, tag=True):
     """Child to parent: the answer to a query, or its error."""
 
     number: int
@@ -147,8 +147,8 @@ class PromptPart(msgspec.Struct, frozen=True, tag=True):
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
-ToChild = Start | Submit | Abort | Expect | Ask | Shutdown
-ToParent = Ready | Failed | Deltas | PromptPart | Reply
+ToChild = StartEngine | Submit | Abort | Expect | Ask | Shutdown
+ToParent = Ready | Failed | Deltas | PromptPart | QueryReply
 
 _encoder = msgspec.msgpack.Encoder()
 _request_decoder = msgspec.msgpack.Decoder(GenerationRequest)

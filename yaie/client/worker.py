@@ -28,10 +28,10 @@ from yaie.client.wire import (
     Deltas,
     Expect,
     Failed,
+    QueryReply,
     Ready,
-    Reply,
     Shutdown,
-    Start,
+    StartEngine,
     Submit,
     ToChild,
     ToParent,
@@ -102,7 +102,7 @@ def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engin
 
 def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> int:
     start, *early = _first_messages(channel)
-    assert isinstance(start, Start)
+    assert isinstance(start, StartEngine)
     handler = logging.StreamHandler()
     handler.setFormatter(make_formatter(start.log_format))
     logging.basicConfig(level=start.log_level, handlers=[handler])
@@ -166,13 +166,13 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
         incoming = channel.receive(wait=not (loop.has_work or is_preparing))
 
 
-def _obey(loop: EngineLoop, message: ToChild) -> Reply | None:
+def _obey(loop: EngineLoop, message: ToChild) -> QueryReply | None:
     """Obey a message; return the reply to a query."""
     if isinstance(message, Ask):
         try:
-            return Reply(message.number, loop.core.answer(message.query))
+            return QueryReply(message.number, loop.core.answer(message.query))
         except Exception as error:  # of any kind: the other requests go on
-            return Reply(message.number, None, request_error(error))
+            return QueryReply(message.number, None, request_error(error))
     if isinstance(message, Submit):
         try:
             request = message.unpack()

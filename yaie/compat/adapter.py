@@ -1,16 +1,18 @@
-"""`InferenceEngineAdapter`, the engine behind a server of EasyDeL, and one over `AsyncLLM`."""
+"""Engines under other names: `InferenceEngine` of mini-vLLM, and EasyDeL's adapter."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
+from os import PathLike
 from typing import Any, Protocol
 
 from yaie.api.async_llm import AsyncLLM
-from yaie.api.prompt_forms import OnePrompt, Sampling, is_list_of_prompts, sampling_of
-from yaie.api.prompt_kinds import Message
+from yaie.api.llm import LLM
+from yaie.api.prompt_kinds import Message, OnePrompt, Sampling, is_list_of_prompts, sampling_of
 from yaie.api.prompt_output import Gathered, ReturnSample
+from yaie.base.settings import BUILTIN_MODEL
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer
 
@@ -107,3 +109,27 @@ class EngineAdapter:
                     yield gathered[name].sample(by_id[name], indices[name], text, elapsed_s)
         finally:
             await deltas.aclose()
+
+
+class InferenceEngine(LLM):
+    """An `LLM` whose limits have the names `max_num_seqs` and `max_num_tokens`."""
+
+    def __init__(
+        self,
+        model_path: str | PathLike[str] = BUILTIN_MODEL,
+        max_num_seqs: int = 256,
+        max_num_tokens: int = 8192,
+        device: str = "auto",
+        **settings: Any,
+    ) -> None:
+        """Load a model; see `LLM`.
+
+        `max_num_seqs`: live sequences at a time. `max_num_tokens`: rows of one step.
+        """
+        super().__init__(
+            model_path,
+            max_running=max_num_seqs,
+            max_step_rows=max_num_tokens,
+            device=device,
+            **settings,
+        )

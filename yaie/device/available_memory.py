@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from yaie.process.free_memory import available_bytes
+from yaie.process.limits import available_bytes
 
 _MADV_DONTNEED = 4
 # Lines of /proc/PID/smaps: addresses and file of a mapping; a mapping with private pages.

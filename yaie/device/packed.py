@@ -28,7 +28,7 @@ _TORCH_DTYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class PackedField:
     """Type and shape of one array."""
 
     dtype: str
@@ -40,7 +40,7 @@ class Field:
         return np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
 
-Fields = Mapping[str, Field]
+Fields = Mapping[str, PackedField]
 
 
 class _Packed:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import msgspec
 
 from yaie.attention.plan import StepPlan
+from yaie.base.errors import request_error
 from yaie.base.stats import EngineStats
-from yaie.base.types import TokenLogprobs
+from yaie.base.types import FinishReason, TokenDelta, TokenLogprobs
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Node
@@ -69,3 +70,37 @@ class SampledToken(msgspec.Struct, frozen=True, gc=False):
 
     token_id: int
     logprobs: TokenLogprobs | None = None
+
+
+def make_delta(
+    sequence: Sequence,
+    sampled: SampledToken | None,
+    forced: List[int] = (),
+    reason: FinishReason | None = None,
+    *,
+    now: float = 0.0,
+    stop_token_id: int | None = None,
+    error: Exception | None = None,
+    first: bool = False,
+) -> TokenDelta:
+    """Return the delta of a sampled token with the forced ones after it, of an end, or of both.
+
+    The last delta, with a `reason`, carries the timings up to `now`; the first one of sequence 0
+    carries the log-probabilities of the prompt.
+    """
+    request = sequence.request
+    logprobs = sampled.logprobs if sampled else None
+    prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
+    return TokenDelta(
+        request_id=request.request_id,
+        submission=request.submission,
+        index=sequence.index,
+        token_ids=(sampled.token_id, *forced) if sampled else (),
+        logprobs=(logprobs,) if logprobs else (),
+        finish_reason=reason,
+        stop_token_id=stop_token_id,
+        error=request_error(error) if error else None,
+        num_cached_tokens=request.num_cached or 0,
+        prompt_logprobs=(None, *prompt_logprobs) if prompt_logprobs is not None else None,
+        timings=sequence.timings(now) if reason else None,
+    )

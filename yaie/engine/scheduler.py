@@ -22,9 +22,8 @@ from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.turn_grace import Close, Lingering
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
-from yaie.engine.scheduled_step import SampledToken, ScheduledStep
+from yaie.engine.scheduled_step import SampledToken, ScheduledStep, make_delta
 from yaie.engine.step.batch_builder import StepMaker
-from yaie.engine.step.deltas import make_delta
 from yaie.engine.step.preemption import (
     StepDemand,
     choose_displaced,

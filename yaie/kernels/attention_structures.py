@@ -30,7 +30,7 @@ class Step(ctypes.Structure):
     ]
 
 
-class Segment(ctypes.Structure):
+class SegmentStructure(ctypes.Structure):
     """Keys at consecutive positions, and the contiguous rows that attend to them."""
 
     _fields_: ClassVar = [
@@ -43,7 +43,7 @@ class Segment(ctypes.Structure):
 
 
 # `Step.segments` points to an int64 array with these columns.
-SEGMENT_COLUMNS = tuple(field[0] for field in Segment._fields_)
+SEGMENT_COLUMNS = tuple(field[0] for field in SegmentStructure._fields_)
 
 
 class Layer(ctypes.Structure):

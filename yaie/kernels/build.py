@@ -41,7 +41,7 @@ class BuildFailed(Exception):
     """A library could not be built; the message has the reason."""
 
 
-class CannotWrite(BuildFailed):
+class CannotWriteLibrary(BuildFailed):
     """The folder for the library cannot be written."""
 
 
@@ -144,7 +144,7 @@ def compile_library(
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     except OSError as error:
-        raise CannotWrite(f"{target.parent} cannot be written: {error.strerror}") from None
+        raise CannotWriteLibrary(f"{target.parent} cannot be written: {error.strerror}") from None
     os.close(handle)
     unfinished = Path(name)
     defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yaie.kernels.attention_structures import POOL_DTYPES, Layer, Segment, Step, Write
+from yaie.kernels.attention_structures import POOL_DTYPES, Layer, SegmentStructure, Step, Write
 from yaie.kernels.decoder_structures import (
     STORES,
     WEIGHTS,
@@ -26,7 +26,7 @@ Mirrors = Mapping[str, type[ctypes.Structure]]
 
 # By their names in csrc/abi.h.
 STRUCTURES: Mirrors = {
-    "YaieSegment": Segment,
+    "YaieSegment": SegmentStructure,
     "YaieStep": Step,
     "YaieLayer": Layer,
     "YaieWrite": Write,
@@ -46,7 +46,7 @@ _KINDS = {"i": "integer", "u": "unsigned integer", "f": "float", "p": "pointer",
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class StructureField:
     """A field of a C structure. `type` is a kind, a key of `_KINDS`, and a number of bytes."""
 
     name: str
@@ -84,12 +84,14 @@ def find_difference(
     return None
 
 
-def _read_field(text: str) -> Field:
+def _read_field(text: str) -> StructureField:
     name, offset, kind = text.split(":")
-    return Field(name, int(offset), kind)
+    return StructureField(name, int(offset), kind)
 
 
-def _compare_fields(name: str, theirs: list[Field], mirror: type[ctypes.Structure]) -> str | None:
+def _compare_fields(
+    name: str, theirs: list[StructureField], mirror: type[ctypes.Structure]
+) -> str | None:
     ours = [_mirrored_field(mirror, field[0], field[1]) for field in mirror._fields_]
     for there, here in zip(theirs, ours, strict=False):
         if there.name != here.name:
@@ -104,9 +106,9 @@ def _compare_fields(name: str, theirs: list[Field], mirror: type[ctypes.Structur
     return None
 
 
-def _mirrored_field(mirror: type[ctypes.Structure], name: str, kind: type[Any]) -> Field:
+def _mirrored_field(mirror: type[ctypes.Structure], name: str, kind: type[Any]) -> StructureField:
     letter = "s" if issubclass(kind, ctypes.Structure) else _kind_of(kind)
-    return Field(name, getattr(mirror, name).offset, f"{letter}{ctypes.sizeof(kind)}")
+    return StructureField(name, getattr(mirror, name).offset, f"{letter}{ctypes.sizeof(kind)}")
 
 
 def _kind_of(kind: type[Any]) -> str:

@@ -156,7 +156,7 @@ class Loader:
         try:
             build.compile_library(compiler, target, sets, run=self._run_compiler)
             library = self._open_library(target)
-        except build.CannotWrite as error:
+        except build.CannotWriteLibrary as error:
             return self._compile_for_this_process(compiler, sets, str(error))
         except UnusableLibrary:
             raise  # the cached file gives the same error at the next start

@@ -8,11 +8,10 @@ from typing import Any, Self, TypeVar
 
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import RequestOutput, StreamPiece
-from yaie.api.prompt_kinds import Message, Prompt
-from yaie.api.request_arguments import GrammarLike
+from yaie.api.prompt_kinds import GrammarLike, Message, Prompt
 from yaie.remote.client import Client, Grammars, Messages, one_question
 from yaie.remote.request_bodies import Sampling, chat_questions, text_questions
-from yaie.remote.transport import Call
+from yaie.remote.transport import Exchange
 
 Result = TypeVar("Result")
 
@@ -79,7 +78,7 @@ class AsyncClient:
         **fields: Any,
     ) -> AsyncGenerator[StreamPiece, None]:
         """Continue one prompt or conversation; yield its pieces. Raises as `Client.stream` does."""
-        question, call = one_question(prompt, sampling_params, grammar, fields), Call()
+        question, call = one_question(prompt, sampling_params, grammar, fields), Exchange()
 
         def run(_: Callable[[], bool]) -> Generator[StreamPiece, None, None]:
             yield from self._client.pieces(question, call)
@@ -135,9 +134,9 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _one(self, work: Callable[[Call], Result]) -> Result:
+    async def _one(self, work: Callable[[Exchange], Result]) -> Result:
         """Return the result of a call in a thread; cancelling the task cancels it."""
-        call = Call()
+        call = Exchange()
         results: list[Result] = []
 
         def run(_: Callable[[], bool]) -> Generator[None, None, None]:
@@ -149,7 +148,7 @@ class AsyncClient:
                 pass
         return results[0]
 
-    async def _each(self, works: Sequence[Callable[[Call], Result]]) -> list[Result]:
+    async def _each(self, works: Sequence[Callable[[Exchange], Result]]) -> list[Result]:
         """Return the results of several calls; a failure cancels the others."""
         tasks = [asyncio.ensure_future(self._one(work)) for work in works]
         try:

@@ -10,11 +10,17 @@ from http import HTTPStatus
 from typing import Any, Self, TypeVar
 
 from yaie.api.outputs import RequestOutput, StreamPiece
-from yaie.api.prompt_forms import OnePrompt, is_list_of_prompts
-from yaie.api.prompt_kinds import Message, Prompt, is_conversation, naming_index
+from yaie.api.prompt_kinds import (
+    GrammarLike,
+    Message,
+    OnePrompt,
+    Prompt,
+    is_conversation,
+    is_list_of_prompts,
+    naming_index,
+)
 from yaie.api.prompt_output import PromptOutput
 from yaie.api.refusals import as_builtin_errors
-from yaie.api.request_arguments import GrammarLike
 from yaie.base.errors import ConfigError, InvalidRequest, RequestFailed
 from yaie.remote.address import DEFAULT_PORT, base_url, key_of
 from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
@@ -26,7 +32,7 @@ from yaie.remote.request_bodies import (
     either_body,
     text_questions,
 )
-from yaie.remote.transport import Call, Sender
+from yaie.remote.transport import Exchange, Sender
 
 Messages = str | Sequence[Message]
 Pieces = Generator[StreamPiece, None, RequestOutput]
@@ -119,7 +125,7 @@ class Client:
         first piece is read; then it raises as `generate` does, and `RequestFailed` if the engine
         fails.
         """
-        return self.pieces(one_question(prompt, sampling_params, grammar, fields), Call())
+        return self.pieces(one_question(prompt, sampling_params, grammar, fields), Exchange())
 
     def process_prompt(
         self, prompt: OnePrompt | Sequence[OnePrompt], sampling_params: Sampling = None
@@ -132,7 +138,7 @@ class Client:
         """
         if not is_list_of_prompts(prompt):
             with as_builtin_errors():
-                return self._record(prompt, sampling_params, Call())
+                return self._record(prompt, sampling_params, Exchange())
         works = [partial(self._record_or_refusal, each, sampling_params) for each in prompt]
         return self.each(works) if works else []
 
@@ -141,11 +147,11 @@ class Client:
         content: Messages | Prompt,
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
-        call: Call | None = None,
+        call: Exchange | None = None,
     ) -> int:
         """Return the number of prompt tokens that a text or a conversation has."""
         body = either_body(content) | ({} if tools is None else {"tools": list(tools)})
-        reply = self._ask("/v1/count_tokens", body, call or Call())
+        reply = self._ask("/v1/count_tokens", body, call or Exchange())
         count = as_whole(reply.get("count"))
         if count is None:
             raise self._sender.not_openai("its /v1/count_tokens gives no count")
@@ -156,7 +162,7 @@ class Client:
         content: Messages | Prompt,
         *,
         compare_with: Messages | Prompt | None = None,
-        call: Call | None = None,
+        call: Exchange | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
         """Return how many tokens of a prompt are cached, and why the rest is not.
@@ -167,20 +173,20 @@ class Client:
         body = either_body(content) | fields
         if compare_with is not None:
             body["compare_with"] = either_body(compare_with)
-        return self._ask("/v1/cache/explain", body, call or Call())
+        return self._ask("/v1/cache/explain", body, call or Exchange())
 
-    def models(self, *, call: Call | None = None) -> list[str]:
+    def models(self, *, call: Exchange | None = None) -> list[str]:
         """Return the names of the server's models."""
-        document = self._sender.document("GET", "/v1/models", call or Call())
+        document = self._sender.document("GET", "/v1/models", call or Exchange())
         try:
             return list(context_lengths(document))
         except ValueError:
             raise self._sender.not_openai("its /v1/models is not a list of models") from None
 
-    def health(self, *, call: Call | None = None) -> dict[str, Any]:
+    def health(self, *, call: Exchange | None = None) -> dict[str, Any]:
         """Return the server's state and load, also while it refuses requests."""
         return self._sender.document(
-            "GET", "/health", call or Call(), accepted=(HTTPStatus.SERVICE_UNAVAILABLE,)
+            "GET", "/health", call or Exchange(), accepted=(HTTPStatus.SERVICE_UNAVAILABLE,)
         )
 
     def close(self) -> None:
@@ -193,7 +199,7 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def answer(self, question: Question, call: Call) -> RequestOutput:
+    def answer(self, question: Question, call: Exchange) -> RequestOutput:
         """Return the output of one request, which `call` may cancel."""
         gathered = GatheredReply(question, is_streamed=False)
         try:
@@ -206,7 +212,7 @@ class Client:
             raise self._sender.not_openai(f"its {question.route} has no whole choice")
         return gathered.output()
 
-    def pieces(self, question: Question, call: Call) -> Pieces:
+    def pieces(self, question: Question, call: Exchange) -> Pieces:
         """Yield the pieces of one request, which `call` may cancel; return its output."""
         gathered = GatheredReply(question, is_streamed=True)
         body = self._body(question.body, call) | {
@@ -226,11 +232,11 @@ class Client:
             raise self._sender.broken("it has no finish reason")
         return gathered.output()
 
-    def each(self, works: Sequence[Callable[[Call], Result]]) -> list[Result]:
+    def each(self, works: Sequence[Callable[[Exchange], Result]]) -> list[Result]:
         """Return the results of several calls, `max_concurrent` at a time; a failure cuts all."""
         if len(works) == 1:
-            return [works[0](Call())]
-        calls = [Call() for _ in works]
+            return [works[0](Exchange())]
+        calls = [Exchange() for _ in works]
         with ThreadPoolExecutor(self.max_concurrent, thread_name_prefix="yaie-call") as threads:
             results = [threads.submit(work, call) for work, call in zip(works, calls, strict=True)]
             try:
@@ -242,21 +248,23 @@ class Client:
                 for call in calls:
                     call.cancel()
 
-    def numbered(self, questions: Sequence[Question]) -> list[Callable[[Call], RequestOutput]]:
+    def numbered(self, questions: Sequence[Question]) -> list[Callable[[Exchange], RequestOutput]]:
         """Return the calls that answer the questions; their refusals name the index."""
         return [
             partial(self._numbered, index, len(questions), question)
             for index, question in enumerate(questions)
         ]
 
-    def _numbered(self, index: int, count: int, question: Question, call: Call) -> RequestOutput:
+    def _numbered(
+        self, index: int, count: int, question: Question, call: Exchange
+    ) -> RequestOutput:
         with naming_index(index, count):
             return self.answer(question, call)
 
     def _answers(self, questions: Sequence[Question]) -> list[RequestOutput]:
         return self.each(self.numbered(questions)) if questions else []
 
-    def _streamed(self, question: Question, call: Call) -> RequestOutput:
+    def _streamed(self, question: Question, call: Exchange) -> RequestOutput:
         pieces = self.pieces(question, call)
         while True:
             try:
@@ -265,23 +273,25 @@ class Client:
                 output: RequestOutput = end.value
                 return output
 
-    def _record_or_refusal(self, prompt: object, sampling: Sampling, call: Call) -> PromptOutput:
+    def _record_or_refusal(
+        self, prompt: object, sampling: Sampling, call: Exchange
+    ) -> PromptOutput:
         try:
             return self._record(prompt, sampling, call)
         except InvalidRequest as error:
             return PromptOutput.refused(error.message)
 
-    def _record(self, prompt: object, sampling: Sampling, call: Call) -> PromptOutput:
+    def _record(self, prompt: object, sampling: Sampling, call: Exchange) -> PromptOutput:
         question = one_question(prompt, sampling, None, {})
         try:
             return prompt_output_of(self._streamed(question, call))
         except RequestFailed as error:
             return PromptOutput.refused(error.message)
 
-    def _ask(self, route: str, body: Mapping[str, Any], call: Call) -> dict[str, Any]:
+    def _ask(self, route: str, body: Mapping[str, Any], call: Exchange) -> dict[str, Any]:
         return self._sender.document("POST", route, call, self._body(body, call))
 
-    def _body(self, body: Mapping[str, Any], call: Call) -> dict[str, Any]:
+    def _body(self, body: Mapping[str, Any], call: Exchange) -> dict[str, Any]:
         if self._model is None:
             listed = self.models(call=call)
             if not listed:

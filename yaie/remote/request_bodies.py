@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaie.api.prompt_kinds import (
+    GrammarLike,
     Message,
     Prompt,
+    grammars_of,
     is_conversation,
     list_prompts,
     naming_index,
     plain_prompt,
 )
-from yaie.api.request_arguments import GrammarLike, grammars_of
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import SAMPLING_FIELDS, Grammar, SamplingParams
 

@@ -49,7 +49,7 @@ class CallCancelled(Exception):
     """A call that its caller has cancelled."""
 
 
-class Call:
+class Exchange:
     """One call of a caller, which another thread may cancel."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ _OWNERS = threading.Lock()  # of the connections: one is never cut for its last 
 
 
 class _Calls(threading.local):
-    current: Call | None = None
+    current: Exchange | None = None
 
 
 _calls = _Calls()  # the call that this thread sends for
@@ -98,7 +98,7 @@ _calls = _Calls()  # the call that this thread sends for
 class _Watched(HTTPConnection):
     """Connection that belongs to the call which sends through it."""
 
-    call: Call | None = None
+    call: Exchange | None = None
 
     def connect(self) -> None:
         super().connect()
@@ -166,7 +166,7 @@ class Sender:
         self,
         method: str,
         route: str,
-        call: Call,
+        call: Exchange,
         body: dict[str, Any] | None = None,
         *,
         accepted: tuple[int, ...] = (),
@@ -193,7 +193,7 @@ class Sender:
         self,
         method: str,
         route: str,
-        call: Call,
+        call: Exchange,
         body: dict[str, Any] | None = None,
         *,
         accepted: tuple[int, ...] = (),
@@ -232,7 +232,7 @@ class Sender:
         )
 
     def _send(
-        self, method: str, route: str, call: Call, body: dict[str, Any] | None
+        self, method: str, route: str, call: Exchange, body: dict[str, Any] | None
     ) -> requests.Response:
         call.check()
         _calls.current = call

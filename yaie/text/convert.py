@@ -11,7 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from yaie.text.tokenizer_files import TEKKEN
+TOKENIZER = "tokenizer.json"
+TEKKEN = "tekken.json"  # of Mistral
+OLDER_FORMS = (
+    *("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken"),
+    TEKKEN,
+)
+PROCESSOR_FILES = ("chat_template.json", "processor_config.json")  # may hold a chat template
+
 
 # Packages that read each form, by module name and by distribution name. YAIE does not require them.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}

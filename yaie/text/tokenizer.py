@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.process.spawn import module_command, module_environment
-from yaie.text.tokenizer_files import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
+from yaie.text.convert import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}

@@ -8,7 +8,7 @@ import pytest
 from tests.attention.trees import RandomTree
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import as_table
-from yaie.attention.tree_decode.step_metadata import Capacity, Layout, Section
+from yaie.attention.tree_decode.step_metadata import Capacity, MetadataLayout, Section
 from yaie.attention.tree_decode.work_items import (
     Splitting,
     Tiling,
@@ -37,7 +37,7 @@ def at(buffer: np.ndarray, section: Section) -> np.ndarray:
 def test_each_section_has_its_values(seed: int) -> None:
     plan = RandomTree(seed).plan()
     tables = tables_of(plan)
-    layout = Layout(CAPACITY, len(tables))
+    layout = MetadataLayout(CAPACITY, len(tables))
     buffer = np.full(layout.size, STALE, dtype=np.int32)
     used = layout.fill(buffer, plan, tables)
     rows = plan.num_rows
@@ -57,13 +57,13 @@ def test_each_section_has_its_values(seed: int) -> None:
 
 
 def test_places_depend_on_the_capacity_alone() -> None:
-    first, second = Layout(CAPACITY, 2), Layout(CAPACITY, 2)
+    first, second = MetadataLayout(CAPACITY, 2), MetadataLayout(CAPACITY, 2)
     assert first.tables == second.tables
     assert first.slots == second.slots
 
 
 def test_sections_are_disjoint_and_aligned() -> None:
-    layout = Layout(Capacity(rows=3, keys=5, items=1, partials=0), 2)
+    layout = MetadataLayout(Capacity(rows=3, keys=5, items=1, partials=0), 2)
     sections = [layout.num_written, layout.positions, layout.written_rows, layout.written_slots]
     for table in layout.tables:
         sections += [table.count, table.items, table.indptr, table.partials]

@@ -15,7 +15,7 @@ from yaie.base.types import SamplingParams
 from yaie.engine.sampling.device.device_truncation import (
     Limits,
     PlainTruncation,
-    Truncation,
+    RowTruncation,
 )
 from yaie.engine.sampling.inverse_cdf import LEAST_TEMPERATURE
 from yaie.engine.sampling.truncation import apply_top_k_top_p_min_p
@@ -54,7 +54,7 @@ class Rows:
             has_top_p=any(each < 1 for each in shares),
         )
 
-    def truncated(self, truncation: Truncation) -> Tensor:
+    def truncated(self, truncation: RowTruncation) -> Tensor:
         """Return the scaled logits after a truncation, whose spare memory holds NaN before."""
         found = self.scaled.clone()
         truncation.truncate(found, torch.full_like(found, math.nan), self.limits())
@@ -68,7 +68,7 @@ class Rows:
         return found
 
 
-def check(rows: Rows, truncation: Truncation) -> None:
+def check(rows: Rows, truncation: RowTruncation) -> None:
     """Compare a truncation with its twin and with the CPU's; a row of NaN has no token to keep."""
     found = rows.truncated(truncation)
     is_good = ~rows.scaled.isnan().any(dim=-1)

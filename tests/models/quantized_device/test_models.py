@@ -27,7 +27,7 @@ from yaie.models.load.memory_plan import MemoryPlan
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.device.linear import DeviceLinear
 from yaie.models.quantization.device.packer import DevicePacker
-from yaie.models.quantization.device.plain import PlainProducts
+from yaie.models.quantization.device.products import PlainProducts
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 

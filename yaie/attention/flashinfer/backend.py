@@ -11,7 +11,13 @@ from yaie.attention.flashinfer.graph_buffers import FlashInferStaticStep, Static
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.flashinfer.merge import merge, with_sinks
 from yaie.attention.flashinfer.staging import Staging
-from yaie.attention.flashinfer.wrappers import LAYOUT, Kind, Role, Wrapper, workspace_bytes
+from yaie.attention.flashinfer.wrappers import (
+    LAYOUT,
+    LayerKind,
+    PlannedWrapper,
+    Role,
+    workspace_bytes,
+)
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.device.queue import DeviceQueue, make_queue
@@ -25,10 +31,10 @@ class FlashInferBackend:
     def __init__(self, device: torch.device) -> None:
         self.queue: DeviceQueue = make_queue(device)
         self.rows = Staging(self.queue)
-        self.kinds: dict[Kind, None] = {}  # of the layers met so far, in their order
-        self._wrappers: dict[tuple[Role, Kind], Wrapper] = {}
+        self.kinds: dict[LayerKind, None] = {}  # of the layers met so far, in their order
+        self._wrappers: dict[tuple[Role, LayerKind], PlannedWrapper] = {}
         self._workspace: torch.Tensor | None = None
-        self._fixed_slots: dict[Kind, torch.Tensor] = {}  # of the largest captured step so far
+        self._fixed_slots: dict[LayerKind, torch.Tensor] = {}  # of the largest captured step so far
 
     @property
     def name(self) -> str:
@@ -53,7 +59,7 @@ class FlashInferBackend:
     ) -> None:
         """See `AttentionBackend.open_layers`. Builds FlashInfer's modules: minutes, once."""
         for spec in specs:
-            self.kinds[Kind.of(spec, dtype, kv_dtype)] = None
+            self.kinds[LayerKind.of(spec, dtype, kv_dtype)] = None
         for kind in self.kinds:
             check_kind(kind)
         load_modules(self.kinds, self.wrapper)
@@ -75,7 +81,7 @@ class FlashInferBackend:
         """
         shape = StaticShape(num_rows, spare_slot)
 
-        def buffers_of(kind: Kind) -> tuple[torch.Tensor, torch.Tensor]:
+        def buffers_of(kind: LayerKind) -> tuple[torch.Tensor, torch.Tensor]:
             slots = self._fixed_slots.get(kind)
             if slots is None or len(slots) < shape.most_keys:
                 slots = torch.zeros(shape.most_keys, dtype=torch.int32, device=self.queue.device)
@@ -84,15 +90,15 @@ class FlashInferBackend:
 
         return FlashInferStaticStep(shape, self.kinds, self.queue, buffers_of)
 
-    def wrapper(self, role: Role, kind: Kind) -> Wrapper:
+    def wrapper(self, role: Role, kind: LayerKind) -> PlannedWrapper:
         """Return the wrapper of a role for layers of a kind; one serves all steps."""
         found = self._wrappers.get((role, kind))
         if found is None:
-            found = Wrapper(role, kind, self._workspace_for(kind), self.queue)
+            found = PlannedWrapper(role, kind, self._workspace_for(kind), self.queue)
             self._wrappers[role, kind] = found
         return found
 
-    def _workspace_for(self, kind: Kind) -> torch.Tensor:
+    def _workspace_for(self, kind: LayerKind) -> torch.Tensor:
         device = self.queue.device
         size = workspace_bytes(kind, _num_multiprocessors(device))
         if self._workspace is None or len(self._workspace) < size:
@@ -140,7 +146,7 @@ class FlashInferStep:
         self._make_groups = make_cascade if shares else make_unshared
         self._paths = RowPaths(plan)
         self._cascades: dict[int | None, Cascade] = {}
-        self._planned: dict[Kind, _PlannedKind] = {}
+        self._planned: dict[LayerKind, _PlannedKind] = {}
         written = plan.written_rows
         rows, slots = backend.rows.send((written, plan.slots[written]))
         self._written_rows, self._written_slots = rows.device, slots.device
@@ -174,14 +180,14 @@ class FlashInferStep:
         """See `PreparedStep.attend`."""
         assert not isinstance(keys, QuantizedRows), "refused when the model was loaded"
         assert not isinstance(values, QuantizedRows)
-        kind = Kind.of(spec, queries.dtype, keys.dtype)
+        kind = LayerKind.of(spec, queries.dtype, keys.dtype)
         planned = self._planned.get(kind)
         if planned is None:
             self._backend.kinds[kind] = None
             planned = self._plan(kind)
         return planned.attend(queries, keys, values, sinks)
 
-    def _plan(self, kind: Kind) -> _PlannedKind:
+    def _plan(self, kind: LayerKind) -> _PlannedKind:
         window = kind.sliding_window
         cascade = self._cascades.get(window)
         if cascade is None:
@@ -193,12 +199,12 @@ class FlashInferStep:
 class _PlannedKind:
     """The planned calls of one step for layers of one kind."""
 
-    def __init__(self, backend: FlashInferBackend, kind: Kind, cascade: Cascade) -> None:
+    def __init__(self, backend: FlashInferBackend, kind: LayerKind, cascade: Cascade) -> None:
         self._cascade = cascade
         is_decode = cascade.own.is_decode and cascade.window_left < 0
         self._own = backend.wrapper("decode" if is_decode else "extend", kind)
         self._own.plan(cascade.own, cascade.window_left)
-        self._shared: Wrapper | None = None
+        self._shared: PlannedWrapper | None = None
         if cascade.shared is not None:
             self._shared = backend.wrapper("shared", kind)
             self._shared.plan(cascade.shared)

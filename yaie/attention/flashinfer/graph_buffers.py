@@ -15,7 +15,7 @@ import torch
 from yaie.attention.flashinfer.cascade import Groups, RowPaths, make_cascade, make_unshared
 from yaie.attention.flashinfer.merge import with_sinks
 from yaie.attention.flashinfer.staging import Staging
-from yaie.attention.flashinfer.wrappers import FixedBuffers, Kind, Wrapper
+from yaie.attention.flashinfer.wrappers import FixedBuffers, LayerKind, PlannedWrapper
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.device.queue import DeviceQueue
@@ -45,9 +45,9 @@ class FlashInferStaticStep:
     def __init__(
         self,
         shape: StaticShape,
-        kinds: Iterable[Kind],
+        kinds: Iterable[LayerKind],
         queue: DeviceQueue,
-        buffers_of: Callable[[Kind], tuple[torch.Tensor, torch.Tensor]],
+        buffers_of: Callable[[LayerKind], tuple[torch.Tensor, torch.Tensor]],
     ) -> None:
         """`kinds`: of all layers that will attend.
 
@@ -57,12 +57,12 @@ class FlashInferStaticStep:
         self._shape = shape
         self._staging = Staging(queue)
         self._written_slots = torch.zeros(shape.num_rows, dtype=torch.int64, device=queue.device)
-        self._wrappers: dict[Kind, Wrapper] = {}
+        self._wrappers: dict[LayerKind, PlannedWrapper] = {}
         for kind in kinds:
             workspace, slots = buffers_of(kind)
             indptr = torch.zeros(shape.num_rows + 1, dtype=torch.int32, device=queue.device)
             fixed = FixedBuffers(indptr, slots, torch.zeros_like(indptr[1:]))
-            self._wrappers[kind] = Wrapper("decode", kind, workspace, queue, fixed)
+            self._wrappers[kind] = PlannedWrapper("decode", kind, workspace, queue, fixed)
 
     def holds(self, plan: StepPlan) -> bool:
         """Return True for a step of decode rows that share few keys and fit into the buffers."""
@@ -111,7 +111,7 @@ class FlashInferStaticStep:
         """See `PreparedStep.attend`."""
         assert not isinstance(keys, QuantizedRows), "refused when the model was loaded"
         assert not isinstance(values, QuantizedRows)
-        wrapper = self._wrappers[Kind.of(spec, queries.dtype, keys.dtype)]
+        wrapper = self._wrappers[LayerKind.of(spec, queries.dtype, keys.dtype)]
         if sinks is None:
             return wrapper.run(queries, keys, values)
         return with_sinks(wrapper.run_partial(queries, keys, values), sinks).to(queries.dtype)

@@ -11,7 +11,7 @@ import torch
 
 from yaie.attention.flashinfer.cascade import Groups
 from yaie.attention.flashinfer.installed import MEANWHILE
-from yaie.attention.flashinfer.wrappers import Kind, Role, Wrapper
+from yaie.attention.flashinfer.wrappers import LayerKind, PlannedWrapper, Role
 from yaie.base.errors import ConfigError
 from yaie.kvcache.int8_rows import FLOAT8_DTYPES
 
@@ -22,7 +22,7 @@ WIDTHS = (64, 128, 256)
 _WORTH_A_LINE_S = 5.0
 
 
-def check_kind(kind: Kind) -> None:
+def check_kind(kind: LayerKind) -> None:
     """Raise `ConfigError` if FlashInfer has no kernel for layers of this kind."""
     obstacle = _obstacle_to(kind)
     if obstacle is not None:
@@ -32,7 +32,7 @@ def check_kind(kind: Kind) -> None:
         )
 
 
-def _obstacle_to(kind: Kind) -> str | None:
+def _obstacle_to(kind: LayerKind) -> str | None:
     if kind.dtype not in DTYPES:
         return f"it computes in bfloat16 or float16, and dtype is {_shown(kind.dtype)}"
     if kind.kv_dtype not in (kind.dtype, *FLOAT8_DTYPES):
@@ -49,7 +49,9 @@ def _shown(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def load_modules(kinds: Iterable[Kind], wrapper: Callable[[Role, Kind], Wrapper]) -> None:
+def load_modules(
+    kinds: Iterable[LayerKind], wrapper: Callable[[Role, LayerKind], PlannedWrapper]
+) -> None:
     """Plan one key for every call that a step can make, which builds and loads its module.
 
     Raises `ConfigError` if a module is neither there nor can be compiled.

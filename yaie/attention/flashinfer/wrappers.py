@@ -32,7 +32,7 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 Role = Literal["decode", "extend", "shared"]
 
 
-class Kind(NamedTuple):
+class LayerKind(NamedTuple):
     """Layers that one plan serves."""
 
     num_heads: int
@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     kv_dtype: torch.dtype
 
     @classmethod
-    def of(cls, spec: AttentionSpec, dtype: torch.dtype, kv_dtype: torch.dtype) -> Kind:
+    def of(cls, spec: AttentionSpec, dtype: torch.dtype, kv_dtype: torch.dtype) -> LayerKind:
         """Return the kind of a layer with queries and a pool of these dtypes."""
         return cls(
             num_heads=spec.num_heads,
@@ -74,13 +74,13 @@ class FixedBuffers(NamedTuple):
     fill: torch.Tensor  # [groups] of the last page
 
 
-class Wrapper:
+class PlannedWrapper:
     """One of FlashInfer's wrappers, with the buffers of its plan."""
 
     def __init__(
         self,
         role: Role,
-        kind: Kind,
+        kind: LayerKind,
         workspace: torch.Tensor,
         queue: DeviceQueue,
         fixed: FixedBuffers | None = None,
@@ -143,7 +143,7 @@ class Wrapper:
 
 
 def _make(
-    role: Role, kind: Kind, workspace: torch.Tensor, fixed: FixedBuffers | None = None
+    role: Role, kind: LayerKind, workspace: torch.Tensor, fixed: FixedBuffers | None = None
 ) -> Any:
     import flashinfer
 
@@ -167,7 +167,7 @@ def _make(
     return flashinfer.BatchPrefillWithPagedKVCacheWrapper(workspace, LAYOUT, backend="fa2")
 
 
-def workspace_bytes(kind: Kind, num_multiprocessors: int) -> int:
+def workspace_bytes(kind: LayerKind, num_multiprocessors: int) -> int:
     """Return the size of the float buffer: a float32 partial result of every block of a grid."""
     blocks = 2 * num_multiprocessors + kind.num_kv_heads
     rows_in_block = 128

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.attention.tree_decode.step_metadata import Capacity, Layout, Section
+from yaie.attention.tree_decode.step_metadata import Capacity, MetadataLayout, Section
 from yaie.attention.tree_decode.work_items import WorkItems
 from yaie.device.queue import DeviceQueue, Mark
 
@@ -41,7 +41,7 @@ class DeviceMetadata:
     def __init__(self, queue: DeviceQueue, fixed: Capacity | None) -> None:
         self._queue = queue
         self._fixed = fixed
-        self._layout = Layout(fixed or Capacity(0, 0, 0, 0), 0)
+        self._layout = MetadataLayout(fixed or Capacity(0, 0, 0, 0), 0)
         self._copied: Mark | None = None
         self._allocate()
 
@@ -62,7 +62,7 @@ class DeviceMetadata:
             if self._fixed is not None and not self._fixed.holds(needed):
                 raise ValueError(f"a step needs {needed}, but the captured size is {self._fixed}")
             capacity = self._fixed or self.capacity.grown_for(needed)
-            self._layout = Layout(capacity, len(tables))
+            self._layout = MetadataLayout(capacity, len(tables))
             self._allocate()
         used = self._layout.fill(self._numbers, plan, tables)
         self._queue.upload(self._buffer[:used], self._staging[:used])

@@ -72,7 +72,7 @@ class TableSections:
     partials: Section
 
 
-class Layout:
+class MetadataLayout:
     """The places of all sections for a capacity and a number of tilings."""
 
     def __init__(self, capacity: Capacity, num_tables: int) -> None:

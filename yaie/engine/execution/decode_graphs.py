@@ -21,7 +21,7 @@ from yaie.attention.method_selector import AttentionChooser, is_decode
 from yaie.attention.plan import StepPlan, one_row_plan
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.device.buckets import buckets_up_to
-from yaie.device.packed import Field, Upload
+from yaie.device.packed import PackedField, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.execution.batch import Batch, PooledModel, RowTensors, row_slots
 
@@ -162,7 +162,7 @@ class _CapturedStep:
         self.nbytes = 0
         self._queue = queue
         self._forward = forward
-        rows = Field("int64", (size,))
+        rows = PackedField("int64", (size,))
         self._inputs = Upload(queue, dict.fromkeys(RowTensors._fields, rows))
         self._batch = Batch(RowTensors(**self._inputs.device), 0, model, static)
         self._graph: Graph | None = None

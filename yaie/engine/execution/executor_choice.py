@@ -1,15 +1,17 @@
-"""The choice of the executor that runs a loaded model."""
+"""The choice of executor and sampler for a loaded model."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
+from torch import Tensor
 
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.registry import choose_backend, names_after
-from yaie.base.errors import ConfigError
+from yaie.base.errors import ConfigError, YaieError
 from yaie.base.settings import AttentionBackendName, EngineConfig
 from yaie.device.queue import make_queue
 from yaie.engine.execution.executor import Executor
@@ -17,10 +19,13 @@ from yaie.engine.execution.memory_profile import CudaMeter, size_pool
 from yaie.engine.execution.native_executor import NativeExecutor
 from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
+from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.device.device_sampler import DeviceSampler
+from yaie.engine.scheduled_step import SampledToken, SampleTask
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import experts_wait
 from yaie.models.fused.fused_decoder import build_fused_decoder
-from yaie.models.fused.operations_choice import choose_operations
+from yaie.models.fused.plain import choose_operations
 from yaie.models.native.batch_invariance_check import not_exact
 from yaie.models.native.native_decoder import build_native_decoder, restore_native_decoder
 from yaie.models.native.packed_weights import PackedWeights
@@ -131,3 +136,35 @@ def _open_backend(
         log.warning("%s computes attention%s: %s", name, slower, reason.message)
         return backend
     raise reason
+
+
+class TokenSampler(Protocol):
+    """The sampler of one model. A seed gives the same tokens with each of them."""
+
+    @property
+    def truncation_kernel(self) -> str | None:
+        """Name of the device's truncation, as in `EngineInfo.truncation_kernel`."""
+
+    @property
+    def num_late_captures(self) -> int:
+        """Number of programs that were captured after `prepare`."""
+
+    def prepare(self) -> None:
+        """Capture what most requests need, before any caller waits; elsewhere do nothing."""
+
+    def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
+        """Return one result per task, in order, from `logits` [rows, vocab] on the device.
+
+        States are left as they are: the core lets them `observe` the tokens that it accepts. A
+        non-finite row or a faulty state gives an error in place of its own tokens only.
+
+        Raises `InvariantViolated` if `logits` have the wrong shape.
+        """
+
+
+def choose_sampler(executor: Executor, *, max_tasks: int, exact: bool) -> TokenSampler:
+    """Return the sampler for the device of an executor; it samples `max_tasks` tokens at once."""
+    loaded = executor.loaded
+    if loaded.device.type == "cpu":
+        return Sampler(loaded.vocab_size, exact=exact, kernels=executor.kernels)
+    return DeviceSampler(loaded.vocab_size, make_queue(loaded.device), max_tasks=max_tasks)

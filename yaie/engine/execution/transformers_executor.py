@@ -7,7 +7,7 @@ import logging
 import torch
 
 from yaie.attention.backend import AttentionBackend, CapturableBackend, ChoosingBackend
-from yaie.attention.cost_model import Choice, DeviceTraits
+from yaie.attention.cost_model import DeviceTraits, MethodChoice
 from yaie.attention.plan import StepPlan
 from yaie.device.queue import DeviceQueue
 from yaie.engine.execution.batch import Batch, PooledModel
@@ -100,7 +100,7 @@ class TransformersExecutor:
         return self._graphs
 
     @property
-    def attention_choice(self) -> Choice | None:
+    def attention_choice(self) -> MethodChoice | None:
         """See `Executor.attention_choice`."""
         return self._chooser.choice if self._chooser is not None else None
 

@@ -12,7 +12,7 @@ from yaie.engine.request import Request
 _POLL_S = 0.005  # of an engine without other work: also the delay of a message to it
 
 
-class Entry:
+class PendingGrammar:
     """A waiting request, and the sequences that were aborted meanwhile."""
 
     __slots__ = ("aborted", "compilation", "error", "param", "request")
@@ -31,7 +31,7 @@ class GrammarQueue:
     def __init__(self, compiler: GrammarCompiler, threads: GrammarThreads | None = None) -> None:
         self._compiler = compiler
         self._threads = threads or GrammarThreads(compiler.compile, compiler.prepare)
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, PendingGrammar] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -62,7 +62,7 @@ class GrammarQueue:
             _give(request, state)
             return True
         compilation = self._threads.start(grammar)
-        self._entries[request.request_id] = Entry(request, compilation, grammar.param)
+        self._entries[request.request_id] = PendingGrammar(request, compilation, grammar.param)
         return False
 
     def abort(self, request_id: str, index: int | None) -> Request | None:
@@ -77,7 +77,7 @@ class GrammarQueue:
         del self._entries[request_id]
         return entry.request
 
-    def ready(self, *, may_wait: bool) -> list[Entry]:
+    def ready(self, *, may_wait: bool) -> list[PendingGrammar]:
         """Return and forget the requests that have their grammar, or an error in place of it.
 
         With `may_wait` it sleeps for a moment before an empty result.
@@ -92,7 +92,7 @@ class GrammarQueue:
             del self._entries[entry.request.request_id]
         return found
 
-    def _ended(self) -> list[Entry]:
+    def _ended(self) -> list[PendingGrammar]:
         ended = []
         for entry in self._entries.values():
             outcome = self._threads.outcome(entry.compilation, entry.param)

@@ -11,8 +11,9 @@ from yaie.engine.scheduled_step import SampleTask, ScheduledStep
 from yaie.engine.step.incremental_step import KeptStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
 from yaie.engine.step.prompt_logprobs import PromptRows
-from yaie.engine.step.row_limit import StepRows
 from yaie.kvcache.radix_tree import RadixTree
+
+_GOOD_STEPS = 64  # before the limit doubles again
 
 
 class StepMaker:
@@ -126,3 +127,30 @@ def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Seque
         running,
         key=lambda seq: (seq.count_pending_rows() > 1, rank(seq.request), seq is not first),
     )
+
+
+class StepRows:
+    """The limit on the rows of a step.
+
+    The memory of a step grows with its rows. After a step that ran out of memory the limit is half
+    its rows, and it doubles with every `_GOOD_STEPS` steps that succeed.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._num_good = 0
+        self.limit = most
+
+    def shrink(self, num_rows: int) -> None:
+        """Lower the limit below a step of `num_rows` rows, but not below 1."""
+        self.limit = max(1, num_rows // 2)
+        self._num_good = 0
+
+    def succeeded(self) -> None:
+        """Count a step."""
+        if self.limit == self._most:
+            return
+        self._num_good += 1
+        if self._num_good == _GOOD_STEPS:
+            self.limit = min(self._most, 2 * self.limit)
+            self._num_good = 0

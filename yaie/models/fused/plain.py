@@ -1,11 +1,23 @@
-"""The fused operations in plain torch: the oracle of the kernels, and their fallback."""
+"""The fused operations in plain torch, and the choice between them and Triton's."""
 
 from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as F
 
-from yaie.models.fused.operations import ActivationName, HeadOperation, Norm, Rotary, Store
+from yaie.models.fused.operations import (
+    ActivationName,
+    FusedOperations,
+    HeadOperation,
+    Norm,
+    Rotary,
+    Store,
+)
+
+log = logging.getLogger(__name__)
 
 
 class PlainOperations:
@@ -101,3 +113,14 @@ def normed(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
     scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + norm.epsilon)
     scaled = wide * scale * (norm.weight.float() + norm.offset)
     return scaled if norm.bias is None else scaled + norm.bias.float()
+
+
+def choose_operations(device: torch.device) -> FusedOperations:
+    """Return Triton's operations on a CUDA device with Triton, else those of torch."""
+    if device.type == "cuda" and find_spec("triton") is not None:
+        from yaie.models.fused.launch import TritonOperations
+
+        return TritonOperations()
+    if device.type == "cuda":
+        log.warning("torch computes norms, rotations and gates, slower: triton is not installed")
+    return PlainOperations()

@@ -48,7 +48,7 @@ from yaie.models.files.revisions import (
     split_revision,
     unknown_revision,
 )
-from yaie.text.tokenizer_files import OLDER_FORMS, TOKENIZER
+from yaie.text.convert import OLDER_FORMS, TOKENIZER
 
 log = logging.getLogger(__name__)
 

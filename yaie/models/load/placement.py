@@ -16,7 +16,7 @@ from yaie.models.architecture.loaded_model import torch_dtype
 from yaie.models.architecture.support import longest_context, longrope_switch
 from yaie.models.files.checkpoint import Checkpoint
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
-from yaie.process import cgroups
+from yaie.process import limits
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def set_threads(wanted: int | None) -> None:
     The kernel would throttle threads beyond the quota in mid-step, and the others would wait.
     """
     if wanted is None:
-        allowed = cgroups.allowed_processors()
+        allowed = limits.allowed_processors()
         wanted = min(torch.get_num_threads(), allowed or torch.get_num_threads())
     if wanted != torch.get_num_threads():
         torch.set_num_threads(wanted)

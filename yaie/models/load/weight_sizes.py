@@ -10,8 +10,7 @@ from yaie.models.architecture.loaded_model import name_of
 from yaie.models.files.checkpoint import DTYPES, Checkpoint
 from yaie.models.quantization.calibration_plan import Calibration
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
-from yaie.models.quantization.device.plain import CHUNK_BYTES
-from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.device.products import CHUNK_BYTES, choose_products
 from yaie.models.quantization.quantize import Rounding
 
 

@@ -71,7 +71,7 @@ _UNRELATED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """A file of the cache: its header, and the position of its data."""
 
     header: dict[str, Any]
@@ -116,7 +116,7 @@ class PackedCache:
         self.folder = folder
         self._limit = limit
 
-    def read(self, key: str) -> Entry | None:
+    def read(self, key: str) -> CacheEntry | None:
         """Return the entry of a key; None if its file is missing, damaged or unreadable."""
         path = self._path(key)
         try:
@@ -270,7 +270,7 @@ def _code_digest() -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path, handle: int) -> Entry:
+def _read(path: Path, handle: int) -> CacheEntry:
     start, size = os.pread(handle, 16, 0), os.fstat(handle).st_size
     if start[:8] != _MAGIC or len(start) < 16:
         raise ValueError("it lacks the magic bytes")
@@ -292,7 +292,7 @@ def _read(path: Path, handle: int) -> Entry:
     _add_to_checksums(found, os.pread(handle, first, 0), 0)
     if not np.array_equal(found, own):
         raise ValueError("its header fails its checksum")
-    return Entry(header, path, first, others)
+    return CacheEntry(header, path, first, others)
 
 
 def _fill(

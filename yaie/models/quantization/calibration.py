@@ -22,8 +22,12 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.base.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.architecture.layer_shapes import spec_of, whole_sequence_plan
-from yaie.models.quantization.calibration_plan import Calibration, Method
-from yaie.models.quantization.decoder_layers import decoder_layers, rounded_linears
+from yaie.models.quantization.calibration_plan import (
+    Calibration,
+    Method,
+    decoder_layers,
+    rounded_linears,
+)
 from yaie.models.quantization.gptq import factorize, round_by_inputs, round_by_squares
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 

@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from torch import nn
+
 from yaie.models.quantization.calibration_text import (
     LEAST_TOKENS,
     MOST_SEQUENCE,
     MOST_TOKENS,
     CalibrationText,
 )
-from yaie.models.quantization.decoder_layers import decoder_layers, rounded_linears
 from yaie.models.quantization.gptq import FACTOR_BYTES, WEIGHT_BYTES
+from yaie.models.quantization.quantize import is_calibrated
 
 log = logging.getLogger(__name__)
 
@@ -102,3 +104,21 @@ def _nbytes(shapes: list[tuple[int, ...]], method: str, wide: int) -> int:
     weights = (WEIGHT_BYTES + wide) * sum(outputs * inputs for outputs, inputs in shapes)
     widths = _FLOAT_BYTES * MOST_SEQUENCE * 2 * sum(outputs for outputs, _ in shapes)
     return (grams if method == "products" else 0) + weights + widths
+
+
+def decoder_layers(model: Any) -> dict[str, nn.Module] | None:
+    """Return the decoder's layers by name, in order; None for a model without a list of them."""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ModuleList) and len(module) == model.config.num_hidden_layers:
+            return {f"{name}.{index}": layer for index, layer in enumerate(module)}
+    return None
+
+
+def rounded_linears(name: str, layer: nn.Module) -> dict[str, nn.Linear]:
+    """Return the linear layers that int4 rounds to 4 bits, by their name in the model."""
+    named = ((f"{name}.{inner}", module) for inner, module in layer.named_modules())
+    return {
+        each: module
+        for each, module in named
+        if isinstance(module, nn.Linear) and is_calibrated(each, module)
+    }

@@ -12,7 +12,7 @@ from typing import Any
 from yaie.base.errors import InvalidRequest
 from yaie.server.anthropic.blocks import chat_messages
 from yaie.server.anthropic.messages_translation import chat_of, renamed_here
-from yaie.server.explain.prompt_fields import SYSTEM, ChatParts, Field, common_length
+from yaie.server.explain.prompt_fields import SYSTEM, ChatParts, PromptField, common_length
 from yaie.server.http.body import as_body
 from yaie.server.requests.checks import check_common
 from yaie.server.requests.digests import Digest
@@ -44,10 +44,10 @@ class ExplainedPrompt:
         """Return the text of some tokens, special ones included."""
         return self.tokenizer.decode(list(self.token_ids[max(0, first) : end]), False)
 
-    def field_at(self, position: int) -> Field:
+    def field_at(self, position: int) -> PromptField:
         """Return the field that a token comes from."""
         if self.parts is None:
-            return Field("prompt", is_around=False)
+            return PromptField("prompt", is_around=False)
         text = self.parts.text
         (encoding,) = self.tokenizer.fast.encode_batch([text], add_special_tokens=False)
         cut = len(encoding.ids) - len(self.token_ids)  # `truncate_prompt_tokens` keeps the last

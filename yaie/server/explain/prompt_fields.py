@@ -19,7 +19,7 @@ _MARK = "\ue000\ue001"  # for private use: no prompt has it
 TEMPLATE, TOOLS, MESSAGES, SYSTEM = "template", "tools", "messages", "system"
 
 
-class Field(NamedTuple):
+class PromptField(NamedTuple):
     """Name of a field, and whether it surrounds the turns: tools, system prompt, template."""
 
     name: str
@@ -39,14 +39,14 @@ class ChatParts:
         self._names = names
         self._spans: dict[int, tuple[int, int]] = {}
 
-    def field_at(self, at: int) -> Field:
+    def field_at(self, at: int) -> PromptField:
         """Return the field that character `at` comes from."""
         try:
             return self._field_at(at)
         except InvalidRequest:  # the template refuses the marks
-            return Field(MESSAGES, is_around=False)
+            return PromptField(MESSAGES, is_around=False)
 
-    def _field_at(self, at: int) -> Field:
+    def _field_at(self, at: int) -> PromptField:
         messages = self._body.messages
         low, high = 0, len(messages)  # messages that begin at or before `at`
         while low < high:
@@ -58,16 +58,16 @@ class ChatParts:
         if low and at < self._span(low - 1)[1]:
             name = self._names[low - 1]
             name = f"{name}.content" if "[" in name else name  # `system`, `instructions`
-            return Field(name, is_around=is_of_system(messages[low - 1]))
+            return PromptField(name, is_around=is_of_system(messages[low - 1]))
         first, end = self._tools
         if first <= at < end:
-            return Field(TOOLS, is_around=True)
+            return PromptField(TOOLS, is_around=True)
         if low and isinstance(messages[low - 1], Mapping) and messages[low - 1].get("tool_calls"):
-            return Field(f"{self._names[low - 1]}.tool_calls", is_around=False)
+            return PromptField(f"{self._names[low - 1]}.tool_calls", is_around=False)
         if not 0 < low < len(messages):
-            return Field(TEMPLATE, is_around=True)
+            return PromptField(TEMPLATE, is_around=True)
         neighbours = messages[low - 1 : low + 1]
-        return Field(self._names[low], is_around=any(map(is_of_system, neighbours)))
+        return PromptField(self._names[low], is_around=any(map(is_of_system, neighbours)))
 
     def _span(self, number: int) -> tuple[int, int]:
         """Return the first and the last character, exclusive, of a message's content."""

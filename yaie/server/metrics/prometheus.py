@@ -22,8 +22,7 @@ from prometheus_client.registry import Collector
 
 from yaie.base.stats import WAIT_BOUNDS_S, EngineStats, metrics
 from yaie.base.types import EngineInfo, EngineState, Usage
-from yaie.server.metrics.rates import TokenRate
-from yaie.server.metrics.token_intervals import TokenIntervals
+from yaie.server.metrics.timings import TokenIntervals, TokenRate
 
 _INFO_LABELS = (
     "model",

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from yaie.server.metrics.rates import WINDOW_S, TokenRate
 from yaie.server.metrics.status import ServerStatus
+from yaie.server.metrics.timings import WINDOW_S, TokenRate
 
 _RESIDENT = 1  # place in /proc/PID/statm
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from yaie.base.errors import EngineUnavailable, NotEnoughMemory, YaieError
-from yaie.process.free_memory import available_bytes
+from yaie.process.limits import available_bytes
 from yaie.server.models.served_model import Residence, ServedModel
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import contextlib
 import enum
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -28,6 +28,7 @@ from yaie.base.types import EngineInfo, EngineState
 from yaie.client.engine_client import EngineClient
 from yaie.models.load.folder import names_repository, open_folder
 from yaie.models.load.folder_process import find_folder
+from yaie.server.metrics.prometheus import Snapshot
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.translator import Translator
 from yaie.text.chat_template import ChatTemplate
@@ -265,3 +266,18 @@ def _render_once(tokenizer: Tokenizer) -> None:
 
 def _sentence(fact: str, reason: str, advice: str = "") -> str:
     return fact + (f" ({reason})" if reason else "") + (f"; {advice}" if advice else "")
+
+
+def snapshots_of(models: Mapping[str, ServedModel], state: EngineState) -> dict[str, Snapshot]:
+    """Return the snapshots by name. A single model has the `state` of the service."""
+    return {
+        name: Snapshot(
+            state=state if len(models) == 1 else model.state,
+            info=model.info,
+            stats=model.stats,
+            num_restarts=model.num_restarts,
+            num_loads=model.num_loads,
+            num_unloads=model.num_unloads,
+        )
+        for name, model in models.items()
+    }

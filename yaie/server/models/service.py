@@ -38,8 +38,7 @@ from yaie.server.models.model_pool import Residency
 from yaie.server.models.next_turn_prefill import NextTurns
 from yaie.server.models.request_hook import RequestHook
 from yaie.server.models.response_cache import ResponseCache
-from yaie.server.models.served_model import Residence, ServedModel
-from yaie.server.models.snapshots import snapshots_of
+from yaie.server.models.served_model import Residence, ServedModel, snapshots_of
 from yaie.server.replies.delivery import unless_gone
 from yaie.server.replies.detokenize_budget import DecodeTurns
 from yaie.server.replies.generation import Generation

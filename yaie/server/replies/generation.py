@@ -29,7 +29,7 @@ from yaie.server.metrics.latencies import Latencies
 from yaie.server.metrics.prometheus import Metrics
 from yaie.server.metrics.request_log import log_end
 from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DecodeTurns
-from yaie.server.replies.logprob_counts import num_logprobs, num_prompt_logprobs
+from yaie.server.replies.logprob_formats import num_logprobs, num_prompt_logprobs
 from yaie.server.requests.call import Call
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.next_turn import EndedTurn

@@ -6,13 +6,13 @@ JSON has no infinity: an excluded token is shown with `LOWEST`.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from yaie.base.types import TokenLogprobs
+from yaie.base.types import GenerationRequest, TokenLogprobs
 from yaie.text.tokenizer import Tokenizer
 
 LOWEST = -9999.0
@@ -171,3 +171,17 @@ class CompletionLogprobs:
             return raw.decode()
         except UnicodeDecodeError:
             return "bytes:" + "".join(f"\\x{byte:02x}" for byte in raw)
+
+
+def num_prompt_logprobs(requests: Iterable[GenerationRequest]) -> int:
+    """Return the number of prompt log-probabilities that the requests will have."""
+    return sum(
+        (1 + request.sampling.prompt_logprobs) * (len(request.prompt_token_ids) - 1)
+        for request in requests
+        if request.sampling.prompt_logprobs is not None
+    )
+
+
+def num_logprobs(logprobs: Iterable[TokenLogprobs]) -> int:
+    """Return the number of log-probabilities, those of alternatives included."""
+    return sum(1 + len(each.top) for each in logprobs)

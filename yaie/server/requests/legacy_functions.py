@@ -1,7 +1,4 @@
-"""OpenAI's older `functions` and `function_call` as tools, and their messages as those of tools.
-
-A body is rewritten before it is translated; errors and names then get the client's names back.
-"""
+"""Chat fields of older clients: `functions`, `function_call` and vLLM's `echo`."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.server.schemas.chat import ChatBody
+from yaie.text.contents import content_text
 
 _NAMES = (
     (re.compile(r"tools\[(\d+)\](\.function)?"), r"functions[\1]"),
@@ -100,3 +98,18 @@ def _with_calls(messages: list[Any]) -> list[Any]:
             tool_call = {"id": f"call_{at}", "type": "function", "function": call}
             found.append({**rest, "tool_calls": [tool_call]})
     return found
+
+
+def echoed(body: ChatBody) -> tuple[str, ...]:
+    """Return the text to put before each answer; empty without one.
+
+    The messages have been rendered, so their form is known to be right.
+    """
+    if not body.echo:
+        return ()
+    last = body.messages[-1]
+    is_continued = body.continue_final_message or body.add_generation_prompt is False
+    if not is_continued and last["role"] != "assistant":
+        return ()
+    content = last.get("content")
+    return () if content is None else (content_text(content, "messages"),)

@@ -7,19 +7,22 @@ request. Runs in the text threads, since it tokenizes; without torch and asyncio
 from __future__ import annotations
 
 import copy
+import hashlib
 import time
 import uuid
 from dataclasses import replace
 from typing import Any, Self
 
+import msgspec
+
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.own_version import read_version
 from yaie.base.types import (
     MAX_SEQUENCES_PER_REQUEST,
     EngineInfo,
     GenerationRequest,
     SamplingParams,
 )
-from yaie.server.requests.bad_words import bad_word_ids
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.checks import (
     chat_logprobs,
@@ -31,11 +34,10 @@ from yaie.server.requests.checks import (
     thinking_budget,
 )
 from yaie.server.requests.digests import Digest, digest_of
-from yaie.server.requests.echo import echoed
-from yaie.server.requests.fingerprint import fingerprint
 from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
     calls_functions,
+    echoed,
     named,
     renamed,
     with_tools,
@@ -44,6 +46,7 @@ from yaie.server.requests.next_turn import NextTurn
 from yaie.server.requests.prompt_tokens import Prompts, given_prompts
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.sampling_params import limited, sampling_of
+from yaie.server.requests.token_ids import bad_word_ids
 from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
@@ -51,6 +54,11 @@ from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.chat_template import ChatTemplate
 from yaie.text.formats.output_format import detect_format
 from yaie.text.tokenizer import Tokenizer
+
+_SETTINGS = (
+    "architecture", "attention_backend", "device", "dtype", "exact", "execution", "kv_dtype",
+    "max_model_len", "model", "model_path", "num_parameters", "quantization", "vocab_size",
+)  # fmt: skip
 
 
 class Translator:
@@ -338,3 +346,9 @@ class Translator:
                 "one request",
                 param="prompt",
             )
+
+
+def fingerprint(info: EngineInfo) -> str:
+    """Return `system_fingerprint`: equal for equal model, version and settings."""
+    facts = [read_version(), *(getattr(info, name) for name in _SETTINGS)]
+    return "fp_" + hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:12]

@@ -18,10 +18,8 @@ from yaie.server.replies.logprob_formats import token_logprobs
 from yaie.server.replies.reply import GenerationResponse, InThread, RunLater
 from yaie.server.replies.sse import named_event
 from yaie.server.requests.comparison import openai_diagnostics
-from yaie.server.responses_api.background import make_whole
-from yaie.server.responses_api.event_replay import replayed
-from yaie.server.responses_api.followers import Follower
-from yaie.server.responses_api.output_items import Event, OutputItems
+from yaie.server.responses_api.background import Follower, make_whole
+from yaie.server.responses_api.output_items import Event, OutputItems, replayed
 from yaie.server.responses_api.response_store import Item, Link
 from yaie.server.responses_api.responses_translation import Turn
 from yaie.server.schemas.response_replies import ResponseAnswer, ResponseEvent

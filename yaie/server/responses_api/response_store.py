@@ -208,7 +208,7 @@ class ResponseStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreAccess:
     """The store that a request reads and writes, and the tenant that it belongs to."""
 
     store: ResponseStore

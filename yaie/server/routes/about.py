@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from yaie.base.own_version import read_version
-from yaie.server.schemas.probes import AboutAnswer, VersionAnswer
+from yaie.server.schemas.probes import AboutServer, VersionAnswer
 
 router = APIRouter(tags=["about"])
 
@@ -50,7 +50,7 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto;
 @router.get(
     "/",
     responses={
-        200: {"model": AboutAnswer, "content": {"text/html": {"schema": {"type": "string"}}}}
+        200: {"model": AboutServer, "content": {"text/html": {"schema": {"type": "string"}}}}
     },
 )
 async def about(request: Request) -> Response:
@@ -59,7 +59,7 @@ async def about(request: Request) -> Response:
     described = request.app.description or _DESCRIPTION
     links = {name: root + path for name, (path, _) in _LINKS.items()}
     if "text/html" not in request.headers.get("accept", ""):
-        answer = AboutAnswer(version=read_version(), description=described, links=links)
+        answer = AboutServer(version=read_version(), description=described, links=links)
         return JSONResponse(answer.model_dump(), headers={"Vary": "Accept"})
     items = "\n".join(
         f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'

@@ -1,4 +1,4 @@
-"""Completion endpoints, each as one value: body schema, translation and response form."""
+"""Endpoints as values: body schema, translation and reply of completions and token counts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
+from yaie.server.explain.explain_queries import count_cached
 from yaie.server.http.body import read_body
 from yaie.server.http.http_errors import RequestTimedOut, timed_out
 from yaie.server.http.openapi import EVENTS, REFERENCE
@@ -33,6 +34,7 @@ from yaie.server.replies.sse import DONE_MARK
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.rendering import rendered
+from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.base import RequestBody
 
@@ -245,3 +247,39 @@ def _add_ranges(properties: dict[str, Any]) -> None:
 
 def _ignored(call: Call) -> dict[str, str]:
     return {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEndpoint(Generic[Body]):
+    """Everything that distinguishes one such endpoint from another."""
+
+    schema: type[Body]
+    work: Callable[[Translator, Body], Tokens]
+    examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
+    # Adds state of the server to a body before it is translated.
+    prepare: Callable[[Request, Body], Body] = as_it_is
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The request body for the OpenAPI page."""
+        return described_body(self.schema, self.examples)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request. Raises `YaieError`."""
+        service: Service = request.app.state.service
+        try:
+            body = self.prepare(request, await read_body(request, self.schema))
+            deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+            model = service.model(body.model)
+            with await service.use(model, request.receive, deadline):
+                work = service.translate(model, self.work, body, deadline)
+                found = await unless_gone(request.receive, work)
+                if found.prompts:
+                    asked = count_cached(service, request, model, found.prompts, found.cache_salt)
+                    cached = await unless_gone(request.receive, asked)
+                    found.document["cached_tokens"] = cached
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_CLOSED)
+        written = await service.write_in_thread(lambda: msgspec.json.encode(found.document))
+        headers = {"X-YAIE-Ignored-Params": ", ".join(found.ignored)} if found.ignored else {}
+        return Response(written, headers=headers, media_type="application/json")

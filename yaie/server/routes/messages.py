@@ -7,8 +7,7 @@ from starlette.responses import Response
 
 from yaie.server.anthropic.message_reply import MessagesResponse
 from yaie.server.anthropic.messages_translation import count_messages_tokens, messages_call
-from yaie.server.routes.endpoint import Endpoint
-from yaie.server.routes.token_endpoint import TokenEndpoint
+from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
 from yaie.server.schemas.tokens import InputTokenCount
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from yaie.server.routes.completions import CHAT, COMPLETION
-from yaie.server.schemas.rendered import RenderedRequest
+from yaie.server.schemas.generation_replies import RenderedRequest
 
 router = APIRouter(tags=["render"])
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented
 
 router = APIRouter(tags=["completions"])
 

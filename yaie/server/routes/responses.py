@@ -14,13 +14,11 @@ from starlette.responses import Response, StreamingResponse
 from yaie.base.errors import InvalidRequest
 from yaie.server.http.http_errors import NotFound
 from yaie.server.http.openapi import EVENTS
-from yaie.server.responses_api.event_replay import replayed
-from yaie.server.responses_api.output_items import Cuts
+from yaie.server.responses_api.output_items import Cuts, replayed
 from yaie.server.responses_api.response_object import ResponseObject, numbered
-from yaie.server.responses_api.response_store import Item, Place
+from yaie.server.responses_api.response_store import Item, StoreAccess
 from yaie.server.responses_api.responses_translation import count_response_tokens, respond
-from yaie.server.routes.endpoint import Endpoint
-from yaie.server.routes.token_endpoint import TokenEndpoint
+from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.response_replies import (
     DeletedResponse,
     InputItems,
@@ -33,9 +31,9 @@ router = APIRouter(tags=["responses"])
 MAX_PAGE = 100
 
 
-def _place(request: Request) -> Place:
+def _place(request: Request) -> StoreAccess:
     """Return the store, and the tenant of a request: its key. Without keys all are one tenant."""
-    return Place(request.app.state.stored_responses, getattr(request.state, "tenant", ""))
+    return StoreAccess(request.app.state.stored_responses, getattr(request.state, "tenant", ""))
 
 
 RESPONSES = Endpoint(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from yaie.server.requests.token_counts import count_tokens, detokenize, tokenize
-from yaie.server.routes.token_endpoint import TokenEndpoint
+from yaie.server.routes.endpoint import TokenEndpoint
 from yaie.server.schemas.tokens import (
     CachedTokenCount,
     CountedBody,

@@ -1,4 +1,4 @@
-"""Base of all request bodies."""
+"""Bases of request bodies and of the replies that the OpenAPI document shows."""
 
 from __future__ import annotations
 
@@ -37,3 +37,9 @@ class RequestBody(BaseModel):
     def tenant(self) -> str:
         """Tenant of the request by its `user` field; empty without one."""
         return tenant_name(getattr(self, "user", None))
+
+
+class Documented(BaseModel):
+    """Answer whose attribute docstrings are the descriptions of its fields."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, protected_namespaces=())

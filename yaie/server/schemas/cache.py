@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from yaie.base.errors import InvalidRequest, as_shown
-from yaie.server.schemas.base import RequestBody
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented, RequestBody
 from yaie.server.schemas.shared_fields import WholeNumber
 from yaie.server.schemas.tokens import CountBody
 

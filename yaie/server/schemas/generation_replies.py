@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+from yaie.server.schemas.base import Documented
 from yaie.server.schemas.cache import UsageExplanation
-from yaie.server.schemas.documented import Documented
 
 Finish = Literal["stop", "length", "tool_calls", "function_call", "abort"]
 
@@ -48,7 +48,7 @@ class CalledFunction(Documented):
     """JSON, as the model wrote it."""
 
 
-class ToolCall(Documented):
+class ToolCallReply(Documented):
     """Call of a tool."""
 
     id: str
@@ -125,7 +125,7 @@ class ChatMessage(Documented):
     reasoning_content: str | None = None
     """Thoughts before the answer, of models that have them."""
     refusal: None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: list[ToolCallReply] | None = None
     function_call: CalledFunction | None = None
     """In place of `tool_calls`, if the request has `functions`."""
 
@@ -241,3 +241,19 @@ class TextCompletionChunk(AboutAnswer):
     choices: list[TextChunkChoice]
     usage: CompletionUsage | None = None
     prompt_token_ids: list[int] | None = None
+
+
+class RenderedRequest(Documented):
+    """One engine request, named as vLLM names its parts."""
+
+    request_id: str
+    model: str
+    token_ids: list[int]
+    """Ids of the prompt, special tokens included."""
+    sampling_params: dict[str, Any]
+    """Sampling parameters with all defaults; `max_tokens` includes the end of the context."""
+    features: None
+    """Images and audio, in vLLM."""
+    stream: bool
+    cache_salt: str | None
+    priority: int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from yaie.server.schemas.base import Documented
 from yaie.server.schemas.cache import UsageExplanation
-from yaie.server.schemas.documented import Documented
 
 StopReason = Literal[
     "end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"

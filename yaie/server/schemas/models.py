@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented
 
 
 class ModelLimits(Documented):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented
 
 
 class ExecuteBody(BaseModel):

@@ -7,7 +7,7 @@ from typing import Literal
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState
 from yaie.server.metrics.status import ServerStatus
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented
 
 
 class StateAnswer(Documented):
@@ -87,7 +87,7 @@ class VersionAnswer(Documented):
     version: str
 
 
-class AboutAnswer(Documented):
+class AboutServer(Documented):
     """Name and version of the server, and the paths to go on with."""
 
     server: Literal["yaie"] = "yaie"

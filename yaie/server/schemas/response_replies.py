@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from yaie.server.schemas.base import Documented
 from yaie.server.schemas.cache import UsageExplanation
-from yaie.server.schemas.documented import Documented
 from yaie.server.schemas.generation_replies import TokenLogprob
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 
 from yaie.base.errors import InvalidRequest
-from yaie.server.schemas.base import RequestBody
-from yaie.server.schemas.documented import Documented
+from yaie.server.schemas.base import Documented, RequestBody
 
 
 class CountBody(RequestBody):

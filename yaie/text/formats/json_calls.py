@@ -14,7 +14,7 @@ from yaie.text.formats.tool import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class CallLayout:
     """Text around JSON calls, as models of a family write it."""
 
     opening: str = ""  # of all calls
@@ -32,7 +32,7 @@ class JsonCalls(CallSyntax):
     def __init__(
         self,
         name: str,
-        layout: Layout,
+        layout: CallLayout,
         *,
         opener: str = "",
         closer: str = "",
@@ -91,36 +91,36 @@ def read_json_calls(reader: Reader, calls: Calls, *, is_bare: bool = False) -> S
 
 HERMES = JsonCalls(
     "hermes",
-    Layout(before="<tool_call>\n", behind="\n</tool_call>", separator="\n"),
+    CallLayout(before="<tool_call>\n", behind="\n</tool_call>", separator="\n"),
     opener="<tool_call>",
     closer="</tool_call>",
 )
 GRANITE = JsonCalls(
     "granite",
-    Layout(opening="<|tool_call|>[", separator=", ", closing="]"),
+    CallLayout(opening="<|tool_call|>[", separator=", ", closing="]"),
     opener="<|tool_call|>",
 )
 PHI = JsonCalls(
     "phi",
-    Layout(opening="<|tool_call|>[", separator=", ", closing="]<|/tool_call|>"),
+    CallLayout(opening="<|tool_call|>[", separator=", ", closing="]<|/tool_call|>"),
     opener="<|tool_call|>",
     closer="<|/tool_call|>",
 )
 NEMOTRON = JsonCalls(
     "nemotron",
-    Layout(opening="<TOOLCALL>[", separator=", ", closing="]</TOOLCALL>"),
+    CallLayout(opening="<TOOLCALL>[", separator=", ", closing="]</TOOLCALL>"),
     opener="<TOOLCALL>",
     closer="</TOOLCALL>",
 )
 APRIEL = JsonCalls(
     "apriel",
-    Layout(opening="<tool_calls>[", separator=", ", closing="]</tool_calls>"),
+    CallLayout(opening="<tool_calls>[", separator=", ", closing="]</tool_calls>"),
     opener="<tool_calls>",
     closer="</tool_calls>",
 )
 COMMAND = JsonCalls(
     "command",
-    Layout(
+    CallLayout(
         opening="<|START_ACTION|>[",
         separator=", ",
         closing="]<|END_ACTION|>",
@@ -131,6 +131,6 @@ COMMAND = JsonCalls(
     closer="<|END_ACTION|>",
 )
 LLAMA = JsonCalls(
-    "llama", Layout(arguments_key="parameters"), opener="<|python_tag|>", is_bare=True
+    "llama", CallLayout(arguments_key="parameters"), opener="<|python_tag|>", is_bare=True
 )
-JSON = JsonCalls("json", Layout(), is_bare=True)
+JSON = JsonCalls("json", CallLayout(), is_bare=True)

@@ -22,7 +22,7 @@ from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.device.buckets import bucket_of, buckets_up_to
 from yaie.device.queue import DeviceQueue, Mark
 from yaie.engine.sampling.device.demand import DemandReader, TaskDemand
-from yaie.engine.sampling.device.device_truncation import Truncation
+from yaie.engine.sampling.device.device_truncation import RowTruncation
 from yaie.engine.sampling.device.launch_shape import Shape
 from yaie.engine.sampling.device.program import EagerRules, Program, Scratch
 from yaie.engine.sampling.device.truncation_choice import choose_truncation
@@ -61,7 +61,7 @@ class DeviceSampler:
         *,
         max_tasks: int,
         rules: Sequence[LogitRule] = RULES,
-        truncation: Truncation | None = None,
+        truncation: RowTruncation | None = None,
     ) -> None:
         """Allocate memory for the logits of `max_tasks` tasks at once; more go one part by one.
 

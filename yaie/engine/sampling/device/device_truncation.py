@@ -31,7 +31,7 @@ class Limits:
     has_top_p: bool
 
 
-class Truncation(Protocol):
+class RowTruncation(Protocol):
     """Truncation of many rows on a device. It launches work, and waits for nothing."""
 
     name: str  # as in `EngineInfo.truncation_kernel`
@@ -47,7 +47,7 @@ class Truncation(Protocol):
 
 
 class PlainTruncation:
-    """Truncation by hundreds of torch calls. Implements `Truncation`."""
+    """Truncation by hundreds of torch calls. Implements `RowTruncation`."""
 
     name = "torch"
     skips_rows = False

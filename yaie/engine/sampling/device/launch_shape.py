@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from yaie.base.types import MAX_LOGPROBS
 from yaie.device.buckets import bucket_of
-from yaie.device.packed import Field
+from yaie.device.packed import PackedField
 from yaie.engine.sampling.device.demand import TaskDemand
 
 _LEAST_CHANGES = 64
@@ -88,48 +88,48 @@ class Shape:
         """True if some task drops unlikely tokens."""
         return self.has_min_p or self.has_top_k or self.has_top_p
 
-    def inputs(self, vocab_size: int) -> dict[str, Field]:
+    def inputs(self, vocab_size: int) -> dict[str, PackedField]:
         """Return the arrays that the host fills."""
         tasks = (self.num_tasks,)
-        fields = {"rows": Field("int64", tasks)}
+        fields = {"rows": PackedField("int64", tasks)}
         if self.is_random:
-            fields["uniforms"] = Field("float64", tasks)
-            fields["shares"] = Field("float64", tasks)
-            fields["num_kept"] = Field("int64", tasks)
-            fields["temperatures"] = Field("float32", tasks)
-            fields["least"] = Field("float32", tasks)
-            fields["is_greedy"] = Field("bool", tasks)
+            fields["uniforms"] = PackedField("float64", tasks)
+            fields["shares"] = PackedField("float64", tasks)
+            fields["num_kept"] = PackedField("int64", tasks)
+            fields["temperatures"] = PackedField("float32", tasks)
+            fields["least"] = PackedField("float32", tasks)
+            fields["is_greedy"] = PackedField("bool", tasks)
         if self.draws_twice:
-            fields["first_uniforms"] = Field("float64", tasks)
-            fields["draws_twice"] = Field("bool", tasks)
+            fields["first_uniforms"] = PackedField("float64", tasks)
+            fields["draws_twice"] = PackedField("bool", tasks)
         if self.is_forced:
-            fields["forced"] = Field("int64", tasks)
+            fields["forced"] = PackedField("int64", tasks)
         for place, count in enumerate(self.num_changes):
             if count:
-                fields[f"places_{place}"] = Field("int64", (count,))
-                fields[f"numbers_{place}"] = Field("float32", (count,))
+                fields[f"places_{place}"] = PackedField("int64", (count,))
+                fields[f"numbers_{place}"] = PackedField("float32", (count,))
         if self.num_logprobs:
-            fields["logprob_tasks"] = Field("int64", (self.num_logprobs,))
+            fields["logprob_tasks"] = PackedField("int64", (self.num_logprobs,))
         if self.num_masks:
-            fields["mask_of"] = Field("int64", tasks)
+            fields["mask_of"] = PackedField("int64", tasks)
             # Mask 0 allows all.
-            fields["masks"] = Field("uint8", (self.num_masks + 1, -(-vocab_size // 32) * 4))
+            fields["masks"] = PackedField("uint8", (self.num_masks + 1, -(-vocab_size // 32) * 4))
         return fields
 
-    def outputs(self) -> dict[str, Field]:
+    def outputs(self) -> dict[str, PackedField]:
         """Return the arrays that come back."""
         tasks, logprobs = (self.num_tasks,), (self.num_logprobs,)
         fields = {
-            "tokens": Field("int64", tasks),
-            "is_finite": Field("bool", tasks),
-            "is_usable": Field("bool", tasks),
+            "tokens": PackedField("int64", tasks),
+            "is_finite": PackedField("bool", tasks),
+            "is_usable": PackedField("bool", tasks),
         }
         if self.num_logprobs:
-            fields["ranks"] = Field("int64", logprobs)
-            fields["logprobs"] = Field("float32", logprobs)
+            fields["ranks"] = PackedField("int64", logprobs)
+            fields["logprobs"] = PackedField("float32", logprobs)
         if self.num_top:
-            fields["top_ids"] = Field("int64", (*logprobs, self.num_top))
-            fields["top_logprobs"] = Field("float32", (*logprobs, self.num_top))
+            fields["top_ids"] = PackedField("int64", (*logprobs, self.num_top))
+            fields["top_logprobs"] = PackedField("float32", (*logprobs, self.num_top))
         return fields
 
 

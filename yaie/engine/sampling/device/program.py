@@ -14,7 +14,7 @@ from torch import Tensor
 
 from yaie.device.packed import Download, Upload
 from yaie.device.queue import DeviceQueue, Graph
-from yaie.engine.sampling.device.device_truncation import Limits, Truncation
+from yaie.engine.sampling.device.device_truncation import Limits, RowTruncation
 from yaie.engine.sampling.device.launch_shape import Shape
 from yaie.engine.sampling.inverse_cdf import inverse_cdf
 from yaie.engine.sampling.logit_rules import LogitRule, SparseRule
@@ -45,7 +45,7 @@ class Program:
         shape: Shape,
         rules: Sequence[LogitRule],
         scratch: Scratch,
-        truncation: Truncation,
+        truncation: RowTruncation,
     ) -> None:
         vocab_size = scratch.vocab_size
         self.shape = shape

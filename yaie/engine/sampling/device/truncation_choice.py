@@ -12,14 +12,14 @@ from yaie.attention.tree_decode.installed import obstacle
 from yaie.engine.sampling.device.device_truncation import (
     Limits,
     PlainTruncation,
-    Truncation,
+    RowTruncation,
 )
 from yaie.engine.sampling.device.truncation_check import find_fault
 
 log = logging.getLogger(__name__)
 
 
-def choose_truncation(device: torch.device, vocab_size: int) -> Truncation:
+def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
     """Return Triton's truncation on a CUDA device where it works, else that of torch."""
     if device.type != "cuda":
         return PlainTruncation()
@@ -35,7 +35,7 @@ def choose_truncation(device: torch.device, vocab_size: int) -> Truncation:
     return PlainTruncation()
 
 
-def checked(truncation: Truncation, device: torch.device, vocab_size: int) -> Truncation:
+def checked(truncation: RowTruncation, device: torch.device, vocab_size: int) -> RowTruncation:
     """Return a truncation that keeps the right tokens of rows with ties.
 
     Every variant of the kernel is launched, so that requests wait for no compiler. Raises

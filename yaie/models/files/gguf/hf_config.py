@@ -45,7 +45,7 @@ ROPE_FREQUENCIES = "rope_freqs.weight"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class GgufFamily:
     """An architecture of GGUF files, and the class that computes it."""
 
     architecture: str  # transformers' class
@@ -56,13 +56,13 @@ class Family:
 
 
 FAMILIES = {
-    "llama": Family("LlamaForCausalLM", "llama", True, False, False),
-    "qwen2": Family("Qwen2ForCausalLM", "qwen2", False, True, False),
-    "qwen3": Family("Qwen3ForCausalLM", "qwen3", False, False, True),
+    "llama": GgufFamily("LlamaForCausalLM", "llama", True, False, False),
+    "qwen2": GgufFamily("Qwen2ForCausalLM", "qwen2", False, True, False),
+    "qwen3": GgufFamily("Qwen3ForCausalLM", "qwen3", False, False, True),
 }
 
 
-class Settings:
+class GgufSettings:
     """The metadata of a file's architecture, with checks of their types."""
 
     def __init__(self, file: GgufFile) -> None:
@@ -70,7 +70,7 @@ class Settings:
         self.metadata = file.metadata
         self.name = str(file.metadata.get("general.architecture"))
 
-    def family(self) -> Family:
+    def family(self) -> GgufFamily:
         """Return the family. Raises `ModelUnsupported` for an unsupported one."""
         kind = self.metadata.get("general.type", "model")
         if kind != "model":
@@ -131,7 +131,7 @@ class Settings:
 
 def read_gguf_config(file: GgufFile) -> dict[str, Any]:
     """Return the model's `config.json`. Raises `ModelUnsupported`."""
-    settings = Settings(file)
+    settings = GgufSettings(file)
     family = settings.family()
     for key, neutral in _NEUTRAL.items():
         value = settings.get(key)
@@ -175,7 +175,7 @@ def read_gguf_config(file: GgufFile) -> dict[str, Any]:
     return config
 
 
-def _rope(file: GgufFile, settings: Settings, head_dim: int) -> dict[str, Any]:
+def _rope(file: GgufFile, settings: GgufSettings, head_dim: int) -> dict[str, Any]:
     """Return the settings of the rope table."""
     theta = settings.number("rope.freq_base", 10_000.0)
     rope: dict[str, Any] = {"rope_type": "default", "rope_theta": theta}
@@ -197,7 +197,9 @@ def _rope(file: GgufFile, settings: Settings, head_dim: int) -> dict[str, Any]:
     return rope
 
 
-def _llama3_rope(file: GgufFile, settings: Settings, theta: float, head_dim: int) -> dict[str, Any]:
+def _llama3_rope(
+    file: GgufFile, settings: GgufSettings, theta: float, head_dim: int
+) -> dict[str, Any]:
     """Return Llama 3's settings, if they give the divisors of the frequencies in the file."""
     tensor = file.tensors[ROPE_FREQUENCIES]
     if tensor.kind != "F32" or tensor.shape != (head_dim // 2,):

@@ -9,7 +9,7 @@ from typing import Any
 
 from yaie.base.errors import ModelUnsupported
 from yaie.models.files.gguf.header import GgufFile, GgufTensor
-from yaie.models.files.gguf.hf_config import ROPE_FREQUENCIES, Settings
+from yaie.models.files.gguf.hf_config import ROPE_FREQUENCIES, GgufSettings
 
 _OUTSIDE = {
     "token_embd.weight": "model.embed_tokens.weight",
@@ -46,7 +46,7 @@ def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTe
 
     Raises `ModelUnsupported` for a tensor without a meaning in the model.
     """
-    permutes = Settings(file).family().permutes
+    permutes = GgufSettings(file).family().permutes
     heads = {
         "attn_q": config["num_attention_heads"] if permutes else None,
         "attn_k": config["num_key_value_heads"] if permutes else None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TensorKind:
     """The size of a block. A row of a tensor is a sequence of blocks."""
 
     num_values: int
@@ -15,17 +15,17 @@ class Kind:
 
 # Supported kinds by name.
 KINDS = {
-    "F32": Kind(1, 4),
-    "F16": Kind(1, 2),
-    "BF16": Kind(1, 2),
-    "Q8_0": Kind(32, 34),
-    "Q6_K": Kind(256, 210),
-    "Q5_K": Kind(256, 176),
-    "Q5_1": Kind(32, 24),
-    "Q5_0": Kind(32, 22),
-    "Q4_K": Kind(256, 144),
-    "Q4_1": Kind(32, 20),
-    "Q4_0": Kind(32, 18),
+    "F32": TensorKind(1, 4),
+    "F16": TensorKind(1, 2),
+    "BF16": TensorKind(1, 2),
+    "Q8_0": TensorKind(32, 34),
+    "Q6_K": TensorKind(256, 210),
+    "Q5_K": TensorKind(256, 176),
+    "Q5_1": TensorKind(32, 24),
+    "Q5_0": TensorKind(32, 22),
+    "Q4_K": TensorKind(256, 144),
+    "Q4_1": TensorKind(32, 20),
+    "Q4_0": TensorKind(32, 18),
 }
 
 # Number of a kind in a file -> its name, as refusals state it.

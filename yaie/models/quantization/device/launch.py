@@ -9,7 +9,7 @@ import triton
 
 from yaie.models.quantization.device.device_weights import DeviceWeight
 from yaie.models.quantization.device.kernels import add_parts, multiply_rows
-from yaie.models.quantization.device.product_tiles import Tile, choose_tile
+from yaie.models.quantization.device.product_tiles import ProductTile, choose_tile
 
 _ADDED_BLOCK = 1024
 _PROCESSORS_WITHOUT_A_DEVICE = 132  # of an H100 or H200
@@ -64,7 +64,7 @@ def _launch(
     weight: DeviceWeight,
     bias: torch.Tensor | None,
     output: torch.Tensor,
-    tile: Tile,
+    tile: ProductTile,
 ) -> None:
     """Launch the product into the output [rows, outputs], or into parts [parts, rows, outputs]."""
     packing, points = weight.packing, weight.points

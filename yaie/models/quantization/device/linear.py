@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from yaie.models.quantization.device.device_weights import DeviceWeight, join, pack
-from yaie.models.quantization.device.products import Products
-from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.device.products import Products, choose_products
 from yaie.models.quantization.quantized_weights import (
     Kind,
     QuantizedLinear,

@@ -14,9 +14,7 @@ from torch import nn
 from yaie.base.errors import first_line
 from yaie.models.quantization.device.device_weights import DeviceWeight
 from yaie.models.quantization.device.linear import DeviceLinear
-from yaie.models.quantization.device.plain import PlainProducts
-from yaie.models.quantization.device.products import Products
-from yaie.models.quantization.device.products_choice import choose_products
+from yaie.models.quantization.device.products import PlainProducts, Products, choose_products
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 log = logging.getLogger(__name__)

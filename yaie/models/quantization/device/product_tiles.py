@@ -16,7 +16,7 @@ _LEAST_STEPS = 4  # of a part: fewer do not fill the pipeline of loads
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class ProductTile:
     """The block of one program, and the cut of the inputs."""
 
     rows: int
@@ -29,26 +29,26 @@ class Tile:
 
 def choose_tile(
     packing: Packing, num_rows: int, num_outputs: int, num_processors: int, *, itemsize: int = 2
-) -> Tile:
+) -> ProductTile:
     """Return the tile of a product of `num_rows` rows on a device of `num_processors`.
 
     itemsize: bytes of a row's element. Float32 products run outside of tensor cores, in registers.
     """
     block = packing.block
     if itemsize == 4:
-        tile = Tile(16 if num_rows <= 32 else 32, 32, min(block, 32), 4, 2)
+        tile = ProductTile(16 if num_rows <= 32 else 32, 32, min(block, 32), 4, 2)
     elif num_rows <= 32:
         if packing.bits == 8 and packing.num_groups > 1:  # its scales take registers
             block = min(block, 64)
-        tile = Tile(16 if num_rows <= 16 else 32, 64, block, 4, 4)
+        tile = ProductTile(16 if num_rows <= 16 else 32, 64, block, 4, 4)
     elif packing.is_mixed:  # a scale for each weight: more registers
-        tile = Tile(64, 64, min(block, 32), 4, 3)
+        tile = ProductTile(64, 64, min(block, 32), 4, 3)
     elif num_rows <= 64:
-        tile = Tile(64, 64, min(block, 64), 4, 4)
+        tile = ProductTile(64, 64, min(block, 64), 4, 4)
     else:
         # Groups have a sum of their own in each step: more registers.
         outputs = 128 if packing.num_groups == 1 else 64
-        tile = Tile(128, outputs, min(block, 64), 8, 3)
+        tile = ProductTile(128, outputs, min(block, 64), 8, 3)
     steps = packing.width // tile.block
     programs = -(-num_rows // tile.rows) * -(-num_outputs // tile.outputs)
     parts = 1
@@ -58,6 +58,6 @@ def choose_tile(
         and steps >= 2 * parts * _LEAST_STEPS
     ):
         parts *= 2
-    return Tile(
+    return ProductTile(
         tile.rows, tile.outputs, tile.block, tile.num_warps, tile.num_stages, num_parts=parts
     )
