@@ -38,7 +38,6 @@ FLOORS = {
     "yaie.models.load": 15,
     "yaie.models": 15,
     # the engine
-    "yaie.engine.reasoning_budget": 20,
     "yaie.engine.sampling_state": 20,
     "yaie.engine.grammar": 20,
     "yaie.engine.request": 21,
@@ -131,7 +130,7 @@ PURE = (
     "yaie.engine.step.batch_builder",
     "yaie.engine.validation",
     "yaie.engine.sampling_state",
-    "yaie.engine.reasoning_budget",
+    "yaie.engine.sampling_state",
     "yaie.engine.grammar.matcher",
     "yaie.engine.grammar.source_limits",
     "yaie.device.buckets",
@@ -287,7 +286,7 @@ def test_pure_files_do_no_input_or_output(name: str) -> None:
         if floor_of(name) in (0, 1, 6)
         or name.startswith(("server", "yaie.cli"))
         or name
-        in ("yaie", "yaie.api.llm", "yaie.api.prompts", "yaie.api.outputs", "yaie.api.progress")
+        in ("yaie", "yaie.api.llm", "yaie.api.prompts", "yaie.api.outputs", "yaie.api.local_engine")
     ],
 )
 def test_entry_points_and_clients_import_no_torch(name: str) -> None:

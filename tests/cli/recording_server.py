@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from yaie.cli.answers import Question
-from yaie.cli.connection import choose_key
+from yaie.cli.options import choose_key
 from yaie.cli.remote import ServerAnswers
 from yaie.cli.sampling_options import SamplingOptions
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.recording_server import RecordingServer, ask, recording_server
 from yaie.base.advised_error import AdvisedError
-from yaie.cli.connection import choose_key, read_base
 from yaie.cli.main import run_command_line
+from yaie.cli.options import choose_key, read_base
 from yaie.cli.remote import ServerAnswers
 from yaie.remote.discovery import FoundServer, find_server
 

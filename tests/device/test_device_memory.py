@@ -30,7 +30,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     """The queue of the double of a device."""
     queue = DelayedQueue()
     queue.memory_now = MEMORY
-    for module in ("choose_sampler", "device_memory"):
+    for module in ("execution.executor_choice", "execution.device_memory"):
         monkeypatch.setattr(f"yaie.engine.{module}.make_queue", lambda _: queue)
     return queue
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.toolchain import HEADER, Machine
-from yaie.kernels import build, cache_cleanup, library_search
+from yaie.kernels import build, library_search
 
 
 def target_of(*sets: str) -> Path:
@@ -119,10 +119,10 @@ def test_a_compilation_removes_folders_unused_for_90_days(machine: Machine) -> N
         for file in (build.LIBRARY_NAME, "tmp1.so", library_search.FAILED):
             (folder / file).touch()
         for path in (*folder.iterdir(), folder):
-            then = time.time() - days[name] * cache_cleanup.DAY_S
+            then = time.time() - days[name] * library_search.DAY_S
             os.utime(path, (then, then))
     (folders["young"] / "tmp2.so").touch()  # another process compiles now
-    cache_cleanup.note_use(folders["used"] / build.LIBRARY_NAME)
+    library_search.note_use(folders["used"] / build.LIBRARY_NAME)
     assert machine.start("portable")[0] is not None
     assert not folders["old"].exists()
     assert {path.name for path in folders["used"].iterdir()} == {

@@ -23,7 +23,7 @@ from yaie.models.architecture.layer_shapes import (
     probe_geometry,
     read_sizes,
 )
-from yaie.models.architecture.metadata import ModelSizes
+from yaie.models.architecture.loaded_model import ModelSizes
 
 CPU = torch.device("cpu")
 

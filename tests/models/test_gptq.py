@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from yaie.models.quantization.gptq import factorize, round_by_inputs
-from yaie.models.quantization.grid import best_grid
 from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.quantized_weights import best_grid
 
 DAMPING = 0.05
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.models.test_geometry import probed
-from yaie.models.architecture.metadata import ModelMetadata, ModelSizes
+from yaie.models.architecture.loaded_model import ModelMetadata, ModelSizes
 
 METADATA = ModelMetadata(
     architecture="Gemma2ForCausalLM",

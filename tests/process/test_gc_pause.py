@@ -12,7 +12,7 @@ pytestmark = pytest.mark.integration
 # In child processes, since `gc.freeze` would last for all other tests of this process.
 LOADS = """
 import gc
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 assert gc.isenabled()
 runs = []
 gc.callbacks.append(lambda phase, facts: runs.append(phase))
@@ -25,7 +25,7 @@ assert gc.get_freeze_count() > len(held)
 """
 FAILS = """
 import gc
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 try:
     with gc_paused_then_frozen():
         raise ValueError
@@ -39,7 +39,7 @@ assert not gc.isenabled()
 """
 EXITS = """
 import atexit, gc, sys
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 def check():
     print(gc.get_freeze_count() > 0)
 atexit.register(check)  # runs after what is registered later

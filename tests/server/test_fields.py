@@ -17,8 +17,8 @@ from tests.server.bad_bodies import check_error
 from tests.server.scripted_client import ScriptedClient
 from yaie.base.settings import Settings
 from yaie.server.app import create_app
+from yaie.server.schemas.base import State
 from yaie.server.schemas.docs_tables import PAGES, TABLES, written
-from yaie.server.schemas.field import State
 from yaie.server.schemas.table import BODIES, FIELDS, ApiField
 from yaie.text.tokenizer import load_tokenizer
 

@@ -13,7 +13,7 @@ from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from yaie.base.errors import InvalidRequest
 from yaie.server.models import next_turn_prefill
-from yaie.server.requests import next_turn
+from yaie.server.requests import call
 from yaie.text.tokenizer import Tokenizer
 
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "the plan?"}]
@@ -125,14 +125,14 @@ def test_a_turn_that_cannot_be_rendered_does_not_stop_the_others(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     http, engine = make_app()
-    render, errors = next_turn.known_prompts, [error]
+    render, errors = call.known_prompts, [error]
 
     def fails_once(*arguments: Any, **options: Any) -> Any:
         if errors:
             raise errors.pop()
         return render(*arguments, **options)
 
-    monkeypatch.setattr(next_turn, "known_prompts", fails_once)
+    monkeypatch.setattr(call, "known_prompts", fails_once)
     for _ in range(2):
         post(http, "/v1/chat/completions", {"messages": ASKED})
     assert len(expected(engine)) == 1
@@ -146,9 +146,9 @@ def test_old_turns_are_dropped() -> None:
     queue = next_turn_prefill.NextTurns(lambda: False)
     for _ in range(next_turn_prefill.MAX_WAITING + 5):
         request = SimpleNamespace(prompt_token_ids=(1,) * 1000)
-        queue.add(None, next_turn.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
+        queue.add(None, call.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
     assert len(queue._waiting) == next_turn_prefill.MAX_WAITING
     long = SimpleNamespace(prompt_token_ids=(1,) * next_turn_prefill.MAX_WAITING_TOKENS)
-    queue.add(None, next_turn.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
+    queue.add(None, call.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
     assert len(queue._waiting) == 1
     queue.stop()

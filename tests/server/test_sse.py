@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tests.server.conftest import MakeApp
 from yaie.base.types import TokenDelta
-from yaie.server.replies.reply import GenerationResponse
-from yaie.server.replies.sse import TextEvents, event
+from yaie.server.replies.reply import GenerationResponse, TextEvents, event
 
 
 def chunk(model: str, text: str) -> bytes:

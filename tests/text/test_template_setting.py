@@ -9,7 +9,7 @@ import pytest
 from tests.text.small_tokenizers import write_byte_level
 from yaie.base.errors import ConfigError
 from yaie.text.chat_template import ChatTemplate
-from yaie.text.template_setting import set_chat_template
+from yaie.text.template_features import set_chat_template
 from yaie.text.tokenizer import load_tokenizer
 
 TURNS = [

@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import Any, Literal, Protocol
 
 from yaie.api.in_thread import in_thread
+from yaie.api.prompt_kinds import WrongValue, processing_failed
 from yaie.api.prompt_output import Gathered, PromptOutput
-from yaie.api.refusals import WrongValue, processing_failed
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.base.types import TokenDelta
 from yaie.text.answer import Answer

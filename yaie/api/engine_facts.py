@@ -6,8 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaie.api.prompt_kinds import Message, is_conversation, is_tokens, kind_of
-from yaie.api.refusals import WrongType, as_builtin_errors
+from yaie.api.prompt_kinds import (
+    Message,
+    WrongType,
+    as_builtin_errors,
+    is_conversation,
+    is_tokens,
+    kind_of,
+)
 from yaie.api.request_maker import RequestMaker
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats, metrics

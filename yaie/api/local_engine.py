@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,6 @@ from yaie.api.engine_facts import Described
 from yaie.api.from_module import is_module, written
 from yaie.api.outputs import RequestOutput, StreamPiece, make_output, take_piece
 from yaie.api.prefix_cache import PrefixCache
-from yaie.api.progress import progress_bar
 from yaie.api.prompt_kinds import naming_index
 from yaie.api.prompts import ReadPrompt
 from yaie.api.request_maker import NO_OPTIONS, CallOptions, RequestMaker
@@ -47,8 +47,10 @@ from yaie.client.local_client import LocalClient
 from yaie.client.submission import Submission
 from yaie.models.load.folder import open_folder
 from yaie.text.answer import Answer
-from yaie.text.template_setting import set_chat_template
+from yaie.text.template_features import set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+MIN_PROMPTS = 8  # shorter lists are done before a bar has been read
 
 logger = logging.getLogger("yaie.api.llm")
 
@@ -324,3 +326,25 @@ def name_of(model: object) -> str:
             f"model must be a name or a folder, not {type(model).__name__}", param="model"
         )
     return str(os.fspath(model))
+
+
+@contextlib.contextmanager
+def progress_bar(count: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error; yield the function that sets the number of prompts done."""
+    if not wanted or count < MIN_PROMPTS or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        "prompts",
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=count)
+        yield lambda done: bar.update(task, completed=done)

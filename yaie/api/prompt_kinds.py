@@ -8,8 +8,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
-from yaie.api.refusals import WrongType, as_builtin_errors
-from yaie.base.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest, YaieError
 from yaie.base.types import Grammar, SamplingParams
 
 # A grammar, a JSON schema, or a class that gives one, as pydantic's models do.
@@ -184,3 +183,31 @@ def _grammar_of(given: object) -> Grammar | None:
         f" {type(given).__name__}; Grammar.regex(text) makes one of a regular expression",
         param="grammar",
     )
+
+
+class WrongType(InvalidRequest, TypeError):
+    """A prompt or parameters of the wrong type, or messages for a model without a template."""
+
+
+class WrongValue(InvalidRequest, ValueError):
+    """A prompt or a parameter that the engine refuses, such as a prompt longer than the context."""
+
+
+class ProcessingFailed(YaieError, RuntimeError):
+    """An engine that failed or was closed during a call."""
+
+
+@contextlib.contextmanager
+def as_builtin_errors() -> Iterator[None]:
+    """Raise refusals of the block as `WrongValue`, with message, code and parameter."""
+    try:
+        yield
+    except (WrongType, WrongValue):
+        raise
+    except InvalidRequest as error:
+        raise WrongValue(error.message, param=error.param, code=error.code) from error
+
+
+def processing_failed(error: YaieError) -> ProcessingFailed:
+    """Return the error of a whole call for a failure of the engine."""
+    return ProcessingFailed(error.message, param=error.param, code=error.code)

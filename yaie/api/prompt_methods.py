@@ -17,9 +17,8 @@ from yaie.api.concurrent_prompts import (
     check_arguments,
 )
 from yaie.api.local_engine import LocalEngine
-from yaie.api.prompt_kinds import OnePrompt, Sampling, is_list_of_prompts, sampling_of
+from yaie.api.prompt_kinds import OnePrompt, Sampling, WrongValue, is_list_of_prompts, sampling_of
 from yaie.api.prompt_output import Gathered, PromptOutput
-from yaie.api.refusals import WrongValue
 from yaie.base.types import SamplingParams
 from yaie.text.answer import Answer
 

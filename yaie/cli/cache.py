@@ -6,17 +6,18 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
-from yaie.cli.cache_report import explanation_lines, shown_line
 from yaie.cli.failures import SERVER_UNREACHABLE, usage_error
 
 if TYPE_CHECKING:
     from yaie.cli.remote import ServerAnswers
+
+_BAR = 24  # characters
 
 app = typer.Typer(
     help="Look into the prefix cache of a running server.",
@@ -146,7 +147,7 @@ def clear(
 
 def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
     """Return the named server, or the one found on this machine; raise if there is none."""
-    from yaie.cli.connection import choose_key
+    from yaie.cli.options import choose_key
     from yaie.cli.remote import ServerAnswers
     from yaie.remote.discovery import find_server
 
@@ -213,3 +214,36 @@ def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
     for label, place in ((name, found["this"]), (other, found["other"])):
         shown = "ends here" if place is None else f"{place['field']}: {shown_line(place['text'])}"
         print(f"  {label:<{width}}  {shown}")
+
+
+def explanation_lines(found: dict[str, Any], stream: TextIO) -> list[str]:
+    """Return a server's explanation as lines for a stream."""
+    cached, total = found["cached_tokens"], found["prompt_tokens"]
+    full = round(_BAR * cached / max(total, 1))
+    name = found["cause"].replace("_", " ") if found["cause"] else "cached"
+    lines = [
+        f"{'█' * full}{'░' * (_BAR - full)} {cached:,} of {total:,} tokens are cached",
+        f"{terminal.bold(name, stream)}: {found['reason']}",
+    ]
+    if found["changed"]:
+        lines.append(f"  changed  {', '.join(found['changed'])}")
+    if (place := found["divergence"]) is not None:
+        lines += [
+            f"  token    {place['position']:,}, in {place['field']}",
+            f"  before   {shown_line(place['before'])}",
+            f"  yours    {shown_line(place['text'])}",
+        ]
+        for each in place["held"]:
+            lines.append(f"  cached   {shown_line(each['text'])}  ({each['tokens']:,} tokens)")
+    if (eviction := found["eviction"]) is not None:
+        ago = f"{eviction['age_tokens']:,} processed tokens ago"
+        if eviction["age_s"] is not None:
+            ago += f", {eviction['age_s']:,.0f} s"
+        lines.append(f"  evicted  {eviction['tokens']:,} tokens, {ago} ({eviction['reason']})")
+    return lines
+
+
+def shown_line(text: str, width: int = 60) -> str:
+    """Return a text on one line, cut to a width."""
+    shown = repr(text)[1:-1]
+    return shown if len(shown) <= width else shown[: max(1, width - 1)] + "…"

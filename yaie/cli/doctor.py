@@ -193,7 +193,7 @@ def _check_settings() -> tuple[Status, str]:
 
 
 def _check_port() -> tuple[Status, str]:
-    from yaie.cli.connection import choose_key
+    from yaie.cli.options import choose_key
     from yaie.remote.discovery import find_server
 
     settings = _readable_settings()

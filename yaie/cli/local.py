@@ -16,7 +16,7 @@ from yaie.cli import terminal
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.failures import USAGE, usage_error
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 
 if TYPE_CHECKING:
     from yaie.api.llm import LLM, StreamPiece

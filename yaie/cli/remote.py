@@ -11,8 +11,8 @@ from yaie.base.advised_error import AdvisedError
 from yaie.base.errors import EngineUnavailable, InvalidRequest
 from yaie.base.types import Grammar, Usage
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
-from yaie.cli.connection import read_base
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, usage_error
+from yaie.cli.options import read_base
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.remote.address import KEY_REFUSED, open_session
 from yaie.remote.replies import (

@@ -54,7 +54,7 @@ def replay(
     from yaie.bench.trace_replay import Goal
     from yaie.bench.trace_replay import replay as run
     from yaie.cli.bench import show_report
-    from yaie.cli.connection import read_base
+    from yaie.cli.options import read_base
 
     trace = read_trace(file, block_len=block, most=requests)
     goal = Goal(first_token_s=goal_first, token_s=goal_token)

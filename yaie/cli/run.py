@@ -151,7 +151,7 @@ def show_explanation(answer: FinishedAnswer) -> None:
     if answer.explanation is None:
         terminal.warn("the server explains no cache; is it YAIE?")
         return
-    from yaie.cli.cache_report import explanation_lines
+    from yaie.cli.cache import explanation_lines
 
     print("\n".join(explanation_lines(answer.explanation, sys.stderr)), file=sys.stderr)
 
@@ -242,14 +242,14 @@ def open_source(
 
 
 def _server(url: str, model: str | None, api_key: str | None, *, is_named: bool) -> AnswerSource:
-    from yaie.cli.connection import choose_key
+    from yaie.cli.options import choose_key
     from yaie.cli.remote import ServerAnswers
 
     return ServerAnswers(url, model, key=choose_key(api_key, is_named=is_named))
 
 
 def _found_server(api_key: str | None) -> AnswerSource | None:
-    from yaie.cli.connection import choose_key
+    from yaie.cli.options import choose_key
     from yaie.remote import discovery
 
     found = discovery.find_server(key=choose_key(api_key, is_named=False))

@@ -19,7 +19,7 @@ from yaie.cli.options import (
     settings_options,
     warn_of_unknown_variables,
 )
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 from yaie.server.serving import bind, check_tls, introduce, run_server
 
 

@@ -40,8 +40,8 @@ from yaie.client.wire import (
     split_prompt_logprobs,
 )
 from yaie.engine.loop import Core, EngineLoop
-from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.process.log_format import make_formatter
+from yaie.process.spawn import gc_paused_then_frozen
 
 logger = logging.getLogger(__name__)
 

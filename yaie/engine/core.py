@@ -30,7 +30,8 @@ from yaie.base.types import (
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.engine.execution.device_memory import DeviceMemoryGauge
-from yaie.engine.execution.executor import Executor, describe_engine
+from yaie.engine.execution.engine_info import describe_engine
+from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_sampler
 from yaie.engine.execution.executor_loading import load_executor
 from yaie.engine.grammar.compiler import GrammarCompiler

@@ -22,8 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yaie.base.errors import ConfigError
-from yaie.kernels import build, cache_cleanup, instruction_sets
+from yaie.kernels import build, instruction_sets
 from yaie.kernels.library import Library, UnusableLibrary
+
+DAY_S = 24 * 3600
+UNUSED_S = 90 * DAY_S
+UNFINISHED = "tmp*.so"  # left by a process that ended while it compiled
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +147,7 @@ class Loader:
             if build.is_whole(cached):
                 try:
                     library = self._open_library(cached)
-                    cache_cleanup.note_use(cached)
+                    note_use(cached)
                     return library, "compiled before"
                 except UnusableLibrary:
                     if cached == target:
@@ -165,7 +169,7 @@ class Loader:
                 marker.write_text(str(error), encoding="utf-8")
             raise
         marker.unlink(missing_ok=True)
-        cache_cleanup.remove(build.cache_folder())
+        remove(build.cache_folder())
         return library, f"compiled with {compiler}"
 
     def _compile_for_this_process(
@@ -232,3 +236,32 @@ def _raise_remembered(marker: Path) -> None:
         raise build.BuildFailed(
             f"{reason} (tried before; tried again after a day, or once {marker} is removed)"
         )
+
+
+def note_use(library: Path) -> None:
+    """Record the use of a library in the time of its file, at most once a day."""
+    with contextlib.suppress(OSError):  # a read-only cache is never cleaned either
+        if time.time() - library.stat().st_mtime > DAY_S:
+            os.utime(library)
+
+
+def remove(cache: Path) -> None:
+    """Remove unused folders of the cache, and unfinished files that are older than a day."""
+    now = time.time()
+    with contextlib.suppress(OSError):
+        for folder in list(cache.iterdir()):
+            _remove_old_files(folder, now)
+
+
+def _remove_old_files(folder: Path, now: float) -> None:
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    with contextlib.suppress(OSError):  # another process removes the same files
+        ages = {path: now - path.stat().st_mtime for path in folder.iterdir()}
+        # The folder's own time counts: another process may have created it to compile into.
+        is_unused = min([now - folder.stat().st_mtime, *ages.values()]) > UNUSED_S
+        for path, age in ages.items():
+            if is_unused or (age > DAY_S and path.match(UNFINISHED)):
+                path.unlink()
+        if is_unused:
+            folder.rmdir()

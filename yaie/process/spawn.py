@@ -1,12 +1,13 @@
-"""Command line and environment of a child process that runs a module of this package.
-
-Called by the engine's supervisor and for the conversion of tokenizers.
-"""
+"""Start of a process: its command line, its environment, and the garbage collector's pause."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -23,3 +24,26 @@ def module_environment() -> dict[str, str]:
         known = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = os.pathsep.join([str(folder), *([known] if known else [])])
     return environment
+
+
+@contextlib.contextmanager
+def gc_paused_then_frozen() -> Iterator[None]:
+    """Pause the garbage collector, then freeze all live objects (`gc.freeze`) on success."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+        atexit.register(_unfreeze_for_triton)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _unfreeze_for_triton() -> None:
+    """Let the exit free all objects if Triton is loaded: it prints each one that is left.
+
+    torch imports Triton where it is installed. Without it the exit is a quarter second faster.
+    """
+    if "triton" in sys.modules:
+        gc.unfreeze()

@@ -15,12 +15,12 @@ from yaie.api.prompt_kinds import (
     Message,
     OnePrompt,
     Prompt,
+    as_builtin_errors,
     is_conversation,
     is_list_of_prompts,
     naming_index,
 )
 from yaie.api.prompt_output import PromptOutput
-from yaie.api.refusals import as_builtin_errors
 from yaie.base.errors import ConfigError, InvalidRequest, RequestFailed
 from yaie.remote.address import DEFAULT_PORT, base_url, key_of
 from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of

@@ -1,6 +1,6 @@
 """Application: routes, middleware, error handlers, and a lifespan for the engines.
 
-`create_app` neither starts an engine nor imports torch; `server.api` holds the application of
+`create_app` neither starts an engine nor imports torch; `yaie.server.api` holds the application of
 `uvicorn server.api:app`.
 """
 
@@ -38,7 +38,7 @@ from yaie.base.settings import (
 from yaie.client.engine_client import EngineClient
 from yaie.client.engine_process import EngineProcess
 from yaie.client.process_client import ProcessClient
-from yaie.server.explain.explain_hook import ExplainHook
+from yaie.server.explain.explain_queries import ExplainHook
 from yaie.server.http.http_errors import MethodNotAllowed, NotFound, error_response
 from yaie.server.http.log_setup import configure_logs
 from yaie.server.http.middleware import ApiKeys, BodyLimit, RequestContext, routes_at

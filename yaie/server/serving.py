@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from yaie.base.advised_error import AdvisedError
 from yaie.base.errors import YaieError
-from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.spawn import gc_paused_then_frozen
 from yaie.remote.address import key_of
 from yaie.remote.discovery import find_server
 

@@ -19,7 +19,7 @@ from yaie.text.contents import ContentForms, content_text, content_texts, forms_
 from yaie.text.formats.json_calls import JsonCalls
 from yaie.text.formats.output_format import detect_format
 from yaie.text.past_calls import with_calls_as_text, with_short_ids, with_written_arguments
-from yaie.text.template_variables import free_variables
+from yaie.text.template_features import free_variables
 from yaie.text.tokenizer import Tokenizer
 
 MAX_MESSAGES = 10_000

@@ -1,18 +1,14 @@
-"""Executors: the protocol from step plan to logits, and the `EngineInfo` of a ready one."""
+"""The protocol of executors: a step plan in, logits out."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Protocol
 
 import torch
 
 from yaie.attention.cost_model import DeviceTraits, MethodChoice
 from yaie.attention.plan import StepPlan
-from yaie.base.settings import EngineConfig
-from yaie.base.types import EngineInfo
 from yaie.engine.execution.decode_graphs import DecodeGraphs
-from yaie.engine.execution.executor_choice import TokenSampler
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
@@ -62,43 +58,3 @@ class Executor(Protocol):
 
     def use_idle_moment(self) -> bool:
         """Prepare for later steps, for a millisecond or two; False if there is no such work."""
-
-
-def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSampler) -> EngineInfo:
-    """Return what a ready engine reports of itself to clients."""
-    loaded = executor.loaded
-    metadata = loaded.metadata
-    traits = executor.attention_traits
-    graphs = executor.graphs.report if executor.graphs else None
-    return EngineInfo(
-        model=config.model_name,
-        model_path=str(loaded.path),
-        architecture=metadata.architecture,
-        dtype=metadata.dtype,
-        quantization=metadata.quantization,
-        kv_dtype=metadata.kv_dtype,
-        device=str(loaded.device),
-        attention_backend=executor.attention_backend,
-        attention_traits=asdict(traits) if traits is not None else {},
-        truncation_kernel=sampler.truncation_kernel,
-        execution=executor.name,
-        exact=config.exact,
-        graph_sizes=graphs.sizes if graphs else (),
-        graph_bytes=graphs.nbytes if graphs else 0,
-        graph_capture_s=graphs.capture_s if graphs else 0.0,
-        vocab_size=loaded.vocab_size,
-        max_model_len=loaded.max_model_len,
-        num_slots=loaded.num_slots,
-        kv_bytes_per_token=metadata.kv_bytes_per_token,
-        weight_bytes=metadata.weight_bytes,
-        memory_bytes=loaded.memory_bytes,
-        num_parameters=metadata.num_parameters,
-        policy=config.policy,
-        eviction=config.eviction,
-        max_step_rows=config.max_step_rows,
-        max_running=config.max_running,
-        max_waiting=config.max_waiting,
-        max_waiting_tokens=config.max_waiting_tokens,
-        eos_token_ids=metadata.eos_token_ids,
-        default_sampling=dict(metadata.default_sampling),
-    )

@@ -21,7 +21,7 @@ from yaie.engine.execution.executor_choice import choose_executor
 from yaie.engine.execution.native_executor import NativeExecutor
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
-from yaie.models.architecture.metadata import ModelMetadata
+from yaie.models.architecture.loaded_model import ModelMetadata
 from yaie.models.load.folder import resolve_model_path
 from yaie.models.load.loader import load_model, restore_model
 from yaie.models.native.batch_invariance_check import not_exact

@@ -18,7 +18,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.base.errors import ModelUnsupported
 from yaie.kvcache.pool import LayerShape
 from yaie.models.architecture.attention_hook import LayerArguments, passing
-from yaie.models.architecture.metadata import ModelSizes
+from yaie.models.architecture.loaded_model import ModelSizes
 
 _LAYER = "yaie_layer"  # attribute of an attention module: the index of its spec
 _PROBE_TOKENS = 2

@@ -1,14 +1,15 @@
-"""`LoadedModel`: a model ready to run, with its metadata and its share of the memory."""
+"""A model ready to run: its metadata, its modules and its share of the memory."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from yaie.attention.spec import AttentionSpec
-from yaie.models.architecture.metadata import ModelMetadata
 
 
 @dataclass(frozen=True)
@@ -53,3 +54,47 @@ def torch_dtype(name: str) -> torch.dtype:
 def name_of(dtype: torch.dtype) -> str:
     """Return the name of a dtype."""
     return str(dtype).removeprefix("torch.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSizes:
+    """The widths of a model, in elements, from which activations are planned."""
+
+    hidden: int
+    inner: int  # of the widest MLP
+    head: int  # of the widest query head
+    num_heads: int
+    vocab: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMetadata:
+    """Facts that depend on the model folder and the settings, and not on free memory."""
+
+    architecture: str
+    dtype: str  # "bfloat16", ...: torch's names
+    kv_dtype: str  # of the pool; int8 has a scale for each head of a slot
+    quantization: str | None  # of linear layers: "int8", "int4", "int4+int8" or None
+    sizes: ModelSizes
+    specs: tuple[AttentionSpec, ...]  # one for each attention layer
+    context_len: int  # longest prompt plus completion, in tokens, if the pool has room for it
+    kv_bytes_per_token: int
+    planned_weight_bytes: int  # the estimate made before the weights were read
+    weight_bytes: int
+    num_parameters: int
+    eos_token_ids: tuple[int, ...]
+    default_sampling: dict[str, float | int]  # as the model's authors recommend
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> ModelMetadata:
+        """Restore what `to_json` returned. Raises `KeyError` or `TypeError` for other fields."""
+        restored = {
+            "sizes": ModelSizes(**found["sizes"]),
+            "specs": tuple(AttentionSpec(**fields) for fields in found["specs"]),
+            "eos_token_ids": tuple(found["eos_token_ids"]),
+        }
+        return cls(**{**found, **restored})

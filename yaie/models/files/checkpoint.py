@@ -6,15 +6,22 @@ Torch-free and quick: a damaged folder is refused before a model is built.
 from __future__ import annotations
 
 import json
+import logging
+import re
 import struct
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.gguf.hf_folder import LINK
+
+log = logging.getLogger(__name__)
+
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -301,3 +308,29 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
 
 def _damaged(path: Path, why: str) -> ModelUnsupported:
     return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")
+
+
+def without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:
+    """Return the checkpoint without layers behind the last one of the config, in its sizes too."""
+    count = config.get("num_hidden_layers")
+    if not isinstance(count, int):
+        return checkpoint
+    own = {name: each for name, each in checkpoint.tensors.items() if _index_of(name) < count}
+    behind = [each for name, each in checkpoint.tensors.items() if name not in own]
+    if not behind:
+        return checkpoint
+    log.info("%d tensors behind the last of %d layers are unused", len(behind), count)
+    sizes = [(each.kind, prod(each.shape)) for each in behind]
+    return replace(
+        checkpoint,
+        tensors=own,
+        num_parameters=checkpoint.num_parameters
+        - sum(size for kind, size in sizes if kind in DTYPES),
+        nbytes=checkpoint.nbytes - sum(size * ELEMENT_BYTES[kind] for kind, size in sizes),
+    )
+
+
+def _index_of(name: str) -> int:
+    """Return the index of a tensor's decoder layer; -1 outside of them."""
+    found = _LAYER.search(name)
+    return int(found[1]) if found else -1

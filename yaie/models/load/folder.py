@@ -38,9 +38,9 @@ from yaie.models.files.checkpoint import (
     read_checkpoint,
     read_config,
     read_json,
+    without_layers_beyond,
 )
 from yaie.models.files.model_index import CATALOGUE, ListedModel
-from yaie.models.files.mtp_layers import without_layers_beyond
 from yaie.models.files.pull import pull_wheel, pulled_file
 from yaie.models.files.revisions import (
     DEFAULT,

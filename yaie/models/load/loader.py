@@ -26,9 +26,14 @@ from yaie.models.architecture.layer_shapes import (
     probe_geometry,
     read_sizes,
 )
-from yaie.models.architecture.loaded_model import LoadedModel, name_of, torch_dtype
+from yaie.models.architecture.loaded_model import (
+    LoadedModel,
+    ModelMetadata,
+    ModelSizes,
+    name_of,
+    torch_dtype,
+)
 from yaie.models.architecture.longrope import use_second_table
-from yaie.models.architecture.metadata import ModelMetadata, ModelSizes
 from yaie.models.architecture.support import check_supported, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from yaie.base.errors import ConfigError, NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.base.types import MIN_PROMPT_LOGITS
-from yaie.models.architecture.metadata import ModelSizes
+from yaie.models.architecture.loaded_model import ModelSizes
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,7 @@ from yaie.models.architecture.quantization_config import (
     StoredQuantization,
     stored_quantization,
 )
-from yaie.models.files.checkpoint import Checkpoint, StoredTensor
-from yaie.models.files.mtp_layers import without_layers_beyond
+from yaie.models.files.checkpoint import Checkpoint, StoredTensor, without_layers_beyond
 from yaie.models.quantization.device.packed_layout import (
     ORDER_BYTES,
     PACKING_BYTES,
@@ -38,7 +37,10 @@ from yaie.models.quantization.float_formats import (
 )
 from yaie.models.quantization.layer_policy import why_dequantized, why_widened
 from yaie.models.quantization.tensor_shapes import damaged, group_of_input, shape_of_layer
-from yaie.models.quantization.undeclared import check_plain
+
+_NUMBERS = ("F16", "BF16", "F32", "F64")
+_WEIGHTS = ("weight", "weight_packed", "_proj")  # suffixes; experts lack ".weight"
+_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # unused: the KV pool has its own
 
 log = logging.getLogger(__name__)
 
@@ -342,3 +344,28 @@ def _layer(
         group_of_input=of_input,
         dequantized_because=why_dequantized(name, found, inputs, groups, of_input, on_gpu=on_gpu),
     )
+
+
+def check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
+    """Refuse a quantized tensor that would be loaded as a plain weight, without its scales.
+
+    Other integers, such as masks, pass.
+    """
+    is_fp8 = tensor.kind.startswith("F8")
+    are_integers = tensor.kind not in _NUMBERS and tensor.name.endswith(_WEIGHTS)
+    if is_fp8 or are_integers or _scales_weights(tensor.name, tensors):
+        raise ModelUnsupported(
+            f"{tensor.name} ({tensor.kind}) belongs to quantized weights, but config.json has no "
+            f"quantization_config to read them by; download the folder again, or use a checkpoint "
+            f"in bfloat16, float16 or float32",
+            code="model_damaged",
+        )
+
+
+def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
+    """Return whether a tensor's name means a scale of a weight in the same module."""
+    module, _, part = name.rpartition(".")
+    if part in _SCALES_OF_CACHE or not ("scale" in part or part == "SCB"):
+        return False
+    of_experts, found, _ = name.rpartition("_scale")
+    return f"{module}.weight" in tensors or (bool(found) and of_experts in tensors)

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
-from yaie.models.quantization.grid import Grid, best_grid
 from yaie.models.quantization.quantize import grouping, quantize_weight
-from yaie.models.quantization.quantized_weights import QuantizedWeight
+from yaie.models.quantization.quantized_weights import Grid, QuantizedWeight, best_grid
 
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
 _DAMPINGS = (

@@ -16,11 +16,11 @@ from torch import nn
 
 from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.device.packed_layout import PACKING_BYTES, Packing
-from yaie.models.quantization.grid import best_grid
 from yaie.models.quantization.quantized_weights import (
     READ_BY_THEIR_OWNER,
     QuantizedLinear,
     QuantizedWeight,
+    best_grid,
     join,
 )
 

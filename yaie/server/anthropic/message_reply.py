@@ -14,8 +14,7 @@ from yaie.base.errors import YaieError
 from yaie.base.types import Usage
 from yaie.server.http.http_errors import messages_error_body
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import GenerationResponse
-from yaie.server.replies.sse import named_event
+from yaie.server.replies.reply import GenerationResponse, named_event
 from yaie.server.requests.comparison import anthropic_diagnostics
 from yaie.server.schemas.message_replies import MessageAnswer, MessageEvent
 from yaie.text.answer import TextPiece

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from yaie.base.errors import YaieError
 from yaie.base.types import ExpectedPrompt
 from yaie.client.engine_client import EngineClient
-from yaie.server.requests.next_turn import EndedTurn
+from yaie.server.requests.call import EndedTurn
 
 logger = logging.getLogger(__name__)
 

@@ -32,8 +32,7 @@ from yaie.server.metrics.prometheus import Snapshot
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.translator import Translator
 from yaie.text.chat_template import ChatTemplate
-from yaie.text.template_features import TemplateAbilities, abilities_of
-from yaie.text.template_setting import set_chat_template
+from yaie.text.template_features import TemplateAbilities, abilities_of, set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 logger = logging.getLogger(__name__)

@@ -30,9 +30,8 @@ from yaie.server.metrics.prometheus import Metrics
 from yaie.server.metrics.request_log import log_end
 from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DecodeTurns
 from yaie.server.replies.logprob_formats import num_logprobs, num_prompt_logprobs
-from yaie.server.requests.call import Call
+from yaie.server.requests.call import Call, EndedTurn
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
-from yaie.server.requests.next_turn import EndedTurn
 from yaie.text.answer import Answer, TextPiece
 from yaie.text.output_parts import Part, TextPart, ToolCallPart, with_call_id
 from yaie.text.tokenizer import Tokenizer

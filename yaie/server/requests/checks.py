@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.base.types import MAX_LOGPROBS
-from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.base import RequestBody, State, Unused
 from yaie.server.schemas.chat import ChatBody
-from yaie.server.schemas.field import State, Unused
 from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.stop_patterns import stop_patterns
 

@@ -9,8 +9,7 @@ from typing import Any
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import EngineInfo, SamplingParams
 from yaie.server.requests.checks import checked_patterns, field_name, stops
-from yaie.server.requests.prompt_tokens import context_limit
-from yaie.server.requests.token_ids import checked_ids, no_such_token
+from yaie.server.requests.prompt_tokens import checked_ids, context_limit, no_such_token
 from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.shared_fields import GenerationBody
 

@@ -23,7 +23,7 @@ from yaie.base.types import (
     GenerationRequest,
     SamplingParams,
 )
-from yaie.server.requests.call import Call, Caller
+from yaie.server.requests.call import Call, Caller, NextTurn
 from yaie.server.requests.checks import (
     chat_logprobs,
     check_common,
@@ -42,11 +42,9 @@ from yaie.server.requests.legacy_functions import (
     renamed,
     with_tools,
 )
-from yaie.server.requests.next_turn import NextTurn
-from yaie.server.requests.prompt_tokens import Prompts, given_prompts
+from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, given_prompts
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.sampling_params import limited, sampling_of
-from yaie.server.requests.token_ids import bad_word_ids
 from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody

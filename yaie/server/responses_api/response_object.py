@@ -15,8 +15,7 @@ from yaie.base.types import TokenLogprobs
 from yaie.server.http.http_errors import ResponseCancelled, error_body
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import token_logprobs
-from yaie.server.replies.reply import GenerationResponse, InThread, RunLater
-from yaie.server.replies.sse import named_event
+from yaie.server.replies.reply import GenerationResponse, InThread, RunLater, named_event
 from yaie.server.requests.comparison import openai_diagnostics
 from yaie.server.responses_api.background import Follower, make_whole
 from yaie.server.responses_api.output_items import Event, OutputItems, replayed

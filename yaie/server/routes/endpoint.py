@@ -29,11 +29,9 @@ from yaie.server.replies.delivery import (
     unless_gone,
 )
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import GenerationResponse
-from yaie.server.replies.sse import DONE_MARK
-from yaie.server.requests.call import Call, Caller
+from yaie.server.replies.reply import DONE_MARK, GenerationResponse
+from yaie.server.requests.call import Call, Caller, rendered
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
-from yaie.server.requests.rendering import rendered
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.base import RequestBody

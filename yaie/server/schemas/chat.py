@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.field import Extension, Unused, Used
+from yaie.server.schemas.base import Extension, Unused, Used
 from yaie.server.schemas.shared_fields import (
     GenerationBody,
     SeveralCalls,

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from yaie.server.schemas.base import RequestBody
-from yaie.server.schemas.field import Origin, State
+from yaie.server.schemas.base import Origin, RequestBody, State
 from yaie.server.schemas.structured import StructuredFields
 from yaie.server.schemas.table import BODIES, FIELDS, ApiField
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.base import RequestBody, tenant_name
-from yaie.server.schemas.field import Extension, Unused, Used
+from yaie.server.schemas.base import Extension, RequestBody, Unused, Used, tenant_name
 from yaie.server.schemas.shared_fields import Short, WholeNumber
 
 _TOOL = {"name": "add_numbers", "input_schema": {"type": "object", "properties": {}}}

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.base import RequestBody
-from yaie.server.schemas.field import Unused, Used
+from yaie.server.schemas.base import RequestBody, Unused, Used
 from yaie.server.schemas.shared_fields import (
     SeveralCalls,
     Short,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.field import Extension, Unused, Used
+from yaie.server.schemas.base import Extension, Unused, Used
 from yaie.server.schemas.structured import StructuredFields
 
 LARGEST_EXACT_FLOAT = 2.0**53

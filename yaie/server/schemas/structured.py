@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from yaie.server.schemas.base import RequestBody
-from yaie.server.schemas.field import Extension, Used
+from yaie.server.schemas.base import Extension, RequestBody, Used
 
 _SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 _TEXT = {"type": ["string", "null"]}

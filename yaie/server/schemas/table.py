@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.base import Origin, RequestBody, State, Used
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
-from yaie.server.schemas.field import Origin, State, Used
 from yaie.server.schemas.messages import MessagesBody
 from yaie.server.schemas.responses import ResponsesBody
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from yaie.server.schemas.field import State, Unused
+from yaie.server.schemas.base import State, Unused
 
 
 def _refused(name: str, meaning: str, *harmless: Any, advice: str = "") -> Unused:
