@@ -1,8 +1,8 @@
-// The C interface of the kernel library, mirrored field by field in yaie/kernels/attention_structures.py,
-// decoder.py and sampling.py. The loader compares both sides: a field is added here, in layout.h
-// and in the mirror.
-// Plain C types only, so that the library needs neither torch's nor Python's headers.
-// Strides are in elements; rows, slots and positions are counted from 0.
+// C interface of the kernel library: mirrored field by field in attention_structures.py,
+// decoder_structures.py and sampling_calls.py of yaie/kernels. The loader compares both sides: add
+// a field here, in layout.h and in the mirror. Plain C types only, so that the library needs
+// neither torch's nor Python's headers. Strides are in elements; rows, slots and positions are
+// counted from 0.
 #pragma once
 
 #include <cstdint>
