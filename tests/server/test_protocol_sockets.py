@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import shutil
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,17 +100,6 @@ def test_an_endless_head_is_refused_while_it_is_sent(connection: socket.socket) 
             connection.settimeout(WAIT_S)
             connection.sendall(again)
     assert b" 431 " in received
-
-
-@pytest.mark.skipif(shutil.which("curl") is None, reason="needs the program curl")
-def test_curl_shows_why_http_2_is_refused(port: int) -> None:
-    command = ["curl", "-s", "-m", str(WAIT_S), "--http2-prior-knowledge"]
-    run = subprocess.run(
-        [*command, f"http://127.0.0.1:{port}/health"], capture_output=True, text=True, check=False
-    )
-    if "option" in run.stderr:
-        pytest.skip("this curl speaks no HTTP/2")
-    assert json.loads(run.stdout)["error"]["code"] == "http_version_not_supported"
 
 
 @pytest.mark.parametrize("last", ["garbage\r\n\r\n", "half-close", ""])

@@ -86,13 +86,6 @@ class WrongMediaType(errors.InvalidRequest):
     code = "unsupported_media_type"
 
 
-class HttpVersionNotSupported(errors.InvalidRequest):
-    """The client speaks another version of HTTP."""
-
-    status = 505
-    code = "http_version_not_supported"
-
-
 class RequestTimedOut(YaieError):
     """The request exceeded its time limit and was ended."""
 

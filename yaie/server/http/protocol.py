@@ -1,4 +1,4 @@
-"""HTTP/1.1 protocol of `yaie serve`: uvicorn's, with upgrade offers ignored and HTTP/2 refused.
+"""HTTP/1.1 protocol of `yaie serve`: uvicorn's protocol, which ignores upgrade offers.
 
 The JDK's client sends `Upgrade: h2c` with every plain request. A server may ignore the offer and
 answer in HTTP/1.1 (RFC 9110, 7.8), but uvicorn's parser stops behind such a header and loses the
@@ -12,21 +12,14 @@ import contextlib
 import httptools
 
 from yaie.server.http.connection_limits import BoundedProtocol
-from yaie.server.http.http2 import PREFACE, Http2Refusal
 
 
 class HttpProtocol(BoundedProtocol):
     """Connection that reads a request with an upgrade offer as one without."""
 
-    _start = b""  # first bytes of the connection, as long as they may be HTTP/2's preface
-    _is_http1 = False
-    _http2: Http2Refusal | None = None
-
     def feed(self, data: bytes) -> None:
         """Parse received bytes; a head with an offer is parsed a second time without it."""
         self._unset_keepalive_if_required()
-        if not self._is_http1:
-            data = self._tell_version(data)
         rest = memoryview(data)
         try:
             while rest:
@@ -34,23 +27,6 @@ class HttpProtocol(BoundedProtocol):
         except httptools.HttpParserError as error:
             self.logger.warning("unreadable request: %s", error)
             self.send_400_response(str(error))
-
-    def _tell_version(self, data: bytes) -> bytes:
-        """Return the bytes to parse as HTTP/1.1, none while the version is unknown or HTTP/2."""
-        if self._http2 is None:
-            self._start += data
-            if not self._start.startswith(PREFACE):
-                if PREFACE.startswith(self._start):
-                    return b""
-                self._is_http1 = True
-                return self._start
-            self._http2 = Http2Refusal()
-            data = self._start[len(PREFACE) :]
-        if refusal := self._http2.feed(data):
-            self._ignores_input = True
-            self.transport.write(refusal)
-            self.transport.close()
-        return b""
 
     def _parse(self, data: memoryview) -> memoryview:
         """Return the bytes behind a head with an offer; empty without an offer."""
