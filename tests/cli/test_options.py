@@ -46,7 +46,9 @@ def test_every_setting_is_a_flag_of_serve(setting: Setting) -> None:
         ("request_timeout_s", "[600 s]"),
         ("api_key", "[none]"),
         ("num_slots", "[from free memory]"),
-        ("kv_dtype", "[auto: as the model]"),
+        ("kv_dtype", "[auto: same as the model]"),
+        ("response_cache_bytes", "[0]"),
+        ("keep_alive_s", "[80 s]"),
     ],
 )
 def test_defaults_are_shown_as_people_read_them(name: str, default: str) -> None:

@@ -26,168 +26,168 @@ class ServerConfig:
     models: Annotated[
         str,
         About(
-            "models of the server as name=model; commas separate several, semicolons a model's own "
-            "settings"
+            "models to serve as name=model; commas separate models, semicolons a model's settings"
         ),
     ] = ""
-    lazy_load: Annotated[bool, About("load each model at its first request")] = False
+    lazy_load: Annotated[bool, About("load a model at its first request")] = False
     unload_idle_s: Annotated[
-        float, About("seconds without a request after which a model is unloaded; 0: never", least=0)
+        float, About("unload a model after this many idle seconds; 0 disables it", least=0)
     ] = 0.0
-    warmup: Annotated[
-        bool, About("compute a first answer before the server is ready, so that none waits for it")
-    ] = True
+    warmup: Annotated[bool, About("run a warm-up request before the server is ready")] = True
     host: Annotated[str, About("address to listen on")] = "127.0.0.1"
-    port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
+    port: Annotated[int, About("port to listen on; 0 picks a free port", least=0, most=65535)] = (
         8000
     )
-    root_path: Annotated[str, About("path in front of every path, behind a proxy")] = ""
-    ssl_certfile: Annotated[
-        str | None, About("file with the certificate for TLS, in PEM", unset="no TLS")
+    root_path: Annotated[str, About("URL path prefix behind a proxy")] = ""
+    ssl_certfile: Annotated[str | None, About("TLS certificate file (PEM)", unset="no TLS")] = None
+    ssl_keyfile: Annotated[str | None, About("TLS private key file (PEM)", unset="no TLS")] = None
+    api_key: Annotated[
+        str | None, About("API key that clients must send; commas separate several")
     ] = None
-    ssl_keyfile: Annotated[
-        str | None, About("file with the key of that certificate, in PEM", unset="no TLS")
-    ] = None
-    api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
-        None
-    )
     admin_key: Annotated[
-        str | None, About("key for the administration of the cache", unset="no administration")
+        str | None, About("key for the cache administration endpoints", unset="endpoints disabled")
     ] = None
-    share_cache: Annotated[
-        bool, About("share cached prefixes between the requests of different API keys")
-    ] = False
-    max_body_bytes: Annotated[int, About("largest request body", least=1024, most=LARGEST_SIZE)] = (
-        10 * 1024**2
-    )
-    request_timeout_s: Annotated[
-        float, About("longest time of one request in seconds", above=0)
-    ] = 600.0
+    share_cache: Annotated[bool, About("share cached prefixes between API keys")] = False
+    max_body_bytes: Annotated[
+        int, About("maximum request body size in bytes", least=1024, most=LARGEST_SIZE)
+    ] = 10 * 1024**2
+    request_timeout_s: Annotated[float, About("request timeout in seconds", above=0)] = 600.0
     keep_alive_s: Annotated[
-        int, About("seconds that an idle connection stays open", least=1, most=LARGEST_COUNT)
+        int, About("close idle connections after this many seconds", least=1, most=LARGEST_COUNT)
     ] = 80
     requests_per_minute: Annotated[
         int,
-        About("completion requests of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
+        About(
+            "maximum completion requests per client and minute; 0 disables the limit",
+            0,
+            LARGEST_COUNT,
+        ),
     ] = 0
     tokens_per_minute: Annotated[
         int,
-        About("tokens of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
+        About("maximum tokens per client and minute; 0 disables the limit", 0, LARGEST_COUNT),
     ] = 0
     tokens_per_day: Annotated[
         int,
-        About("tokens of one client in 24 hours; 0 sets no limit", 0, LARGEST_COUNT),
+        About("maximum tokens per client and 24 hours; 0 disables the limit", 0, LARGEST_COUNT),
     ] = 0
     max_concurrent: Annotated[
         int,
-        About("completion requests of one client at a time; 0 sets no limit", 0, LARGEST_COUNT),
+        About(
+            "maximum concurrent completion requests per client; 0 disables the limit",
+            0,
+            LARGEST_COUNT,
+        ),
     ] = 0
     tenant_priorities: Annotated[
         str,
         About(
-            "lowest priority numbers of tenants as name=number; commas separate several",
-            unset="any number for each",
+            "lowest priority number a tenant may use, as name=number; commas separate several",
+            unset="any number",
         ),
     ] = ""
     trusted_proxies: Annotated[
         str,
-        About("addresses of proxies whose X-Forwarded-For is read; commas separate several"),
+        About("proxy addresses trusted for X-Forwarded-For; commas separate several"),
     ] = "127.0.0.1"
     response_cache_bytes: Annotated[
         int,
-        About("largest size of kept answers in bytes; 0 keeps none", least=0, most=LARGEST_SIZE),
+        About("response cache size in bytes; 0 disables it", least=0, most=LARGEST_SIZE),
     ] = 0
     response_cache_s: Annotated[
-        float, About("longest age of a kept answer in seconds", above=0)
+        float, About("maximum age of a cached response in seconds", above=0)
     ] = 3600.0
     default_max_tokens: Annotated[
         int | None,
         About(
-            "limit on the tokens of answers to requests without one",
+            "max_tokens for requests that set none",
             least=1,
             most=LARGEST_COUNT,
-            unset="16 for texts, the rest of the context for chats",
+            unset="16 for completions, the rest of the context for chats",
         ),
     ] = None
     default_sampling: Annotated[
         str,
         About(
-            "sampling of requests that leave it open, as name=value; commas separate several",
+            "default sampling parameters as name=value; commas separate several",
             unset="the model's",
         ),
     ] = ""
-    model_sampling: Annotated[bool, About("use the sampling that the model recommends")] = True
+    model_sampling: Annotated[
+        bool, About("use the sampling parameters of the model's generation_config.json")
+    ] = True
     tools: Annotated[bool, About("accept tools in requests")] = True
     stream_interval: Annotated[
         int,
-        About("tokens of a choice in one write of a stream, after the first", least=1, most=1024),
+        About("tokens per streamed chunk, after the first token", least=1, most=1024),
     ] = 1
     stream_ping_s: Annotated[
-        float, About("seconds after which a silent stream sends a comment; 0 sends none", least=0)
+        float,
+        About("send a comment on a stream after this many silent seconds; 0 disables it", least=0),
     ] = 0.0
     response_store_bytes: Annotated[
         int,
-        About(
-            "largest size of stored responses in bytes; 0 stores none", least=0, most=LARGEST_SIZE
-        ),
+        About("response store size in bytes; 0 disables it", least=0, most=LARGEST_SIZE),
     ] = 64 * 1024**2
-    text_threads: Annotated[int, About("threads for tokens and templates", least=1, most=64)] = 2
+    text_threads: Annotated[
+        int, About("threads for tokenization and chat templates", least=1, most=64)
+    ] = 2
     prepare_turns: Annotated[
-        bool, About("compute the known part of a chat's next turn while the engine is idle")
+        bool, About("prefill the known part of a chat's next turn while the engine is idle")
     ] = True
-    drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
+    drain_s: Annotated[
+        float, About("seconds that running requests get to finish at shutdown", least=0)
+    ] = 30.0
     stall_s: Annotated[
-        float, About("seconds without a step after which an engine with work is restarted", above=0)
+        float, About("restart an engine that has work but no step for this many seconds", above=0)
     ] = 300.0
-    log_level: Annotated[LogLevel, About("least severe messages to log")] = "info"
-    log_format: Annotated[LogFormat, About("form of log lines")] = "text"
-    cors_origins: Annotated[
-        str, About("origins that browsers may call from; commas separate several")
-    ] = ""
+    log_level: Annotated[LogLevel, About("minimum log level")] = "info"
+    log_format: Annotated[LogFormat, About("log format")] = "text"
+    cors_origins: Annotated[str, About("origins allowed by CORS; commas separate several")] = ""
     ready_max_waiting: Annotated[
         int | None,
         About(
-            "waiting requests beyond which /readiness answers 503",
+            "queued requests above which /readiness returns 503",
             least=0,
             most=LARGEST_COUNT,
             unset="no limit",
         ),
     ] = None
     tool_functions: Annotated[
-        str, About("functions of the server, listed by /v1/tools, as module:name")
+        str, About("server-side functions as module:name, listed by /v1/tools")
     ] = ""
     tool_key: Annotated[
         str | None,
-        About("key that clients send to run the server's functions", unset="none are run"),
+        About("key that clients send to run server-side functions", unset="functions disabled"),
     ] = None
     tool_timeout_s: Annotated[
-        float, About("longest time of one of the server's functions in seconds", above=0)
+        float, About("timeout of a server-side function in seconds", above=0)
     ] = 30.0
     metrics_port: Annotated[
         int | None,
         About(
-            "port of the metrics; -1 shows none, 0 takes any free one",
+            "metrics port; -1 disables metrics, 0 picks a free port",
             least=METRICS_OFF,
             most=65535,
             unset="the server's port",
         ),
     ] = None
-    metrics_auth: Annotated[bool, About("require an API key for the metrics too")] = False
+    metrics_auth: Annotated[bool, About("require an API key for /metrics")] = False
     traces: Annotated[
         str,
         About(
-            "address of the OTLP/HTTP collector that traces are sent to",
-            unset="that of OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTLP/HTTP endpoint that receives traces",
+            unset="OTEL_EXPORTER_OTLP_ENDPOINT",
         ),
     ] = ""
     workload_trace: Annotated[
-        str, About("file that gets a line a request with lengths and hashed blocks, without text")
+        str, About("write one line per request (lengths and block hashes, no text) to this file")
     ] = ""
-    server_name: Annotated[str, About("name of the server, in its documents")] = "YAIE"
+    server_name: Annotated[str, About("server name in the API documents")] = "YAIE"
     server_description: Annotated[
-        str, About("description of the server, in its documents", unset="that of the API")
+        str, About("server description in the API documents", unset="the API's")
     ] = ""
-    auth_ui: Annotated[bool, About("show the Authorize button on the page /docs")] = True
+    auth_ui: Annotated[bool, About("show the Authorize button in /docs")] = True
 
     def check_server(self) -> None:
         """Raise `ConfigError` for a value out of range, or for values that exclude each other."""

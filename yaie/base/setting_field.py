@@ -84,11 +84,10 @@ class Setting:
             return "on" if value else "off"
         if isinstance(value, int) and self.name.endswith("_bytes"):
             for size, unit in _UNITS:
-                if value % size == 0:
+                if value and value % size == 0:
                     return f"{value // size} {unit}"
-        if isinstance(value, float):
-            return f"{value:g} s" if self.name.endswith("_s") else f"{value:g}"
-        return str(value)
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{text} s" if self.name.endswith("_s") else text
 
     def check(self, value: object, source: str | None = None) -> None:
         """Raise `ConfigError` unless `value` is allowed; `source` names it in the message."""

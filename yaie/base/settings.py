@@ -59,33 +59,31 @@ class EngineConfig:
     ] = BUILTIN_MODEL
     revision: Annotated[
         str | None,
-        About("branch, tag or commit of the repository, also written name@revision", unset="main"),
+        About("Hugging Face branch, tag or commit; name@revision does the same", unset="main"),
     ] = None
     served_model_name: Annotated[
         str | None,
-        About(
-            "name under which the model is served; commas separate several", unset="as the model"
-        ),
+        About("model name in the API; commas separate several", unset="same as the model"),
     ] = None
-    dtype: Annotated[Dtype, About("numeric type of the model")] = "auto"
+    dtype: Annotated[Dtype, About("data type of weights and activations")] = "auto"
     quantization: Annotated[
-        Quantization | None, About("quantize the weights at load", unset="as they are")
+        Quantization | None, About("quantize the linear layers at load", unset="as stored")
     ] = None
     calibrate: Annotated[
         str | None,
         About(
-            "text file in UTF-8 by whose tokens int4 rounds weights, or none to round to nearest",
-            unset="a text of the package",
+            "UTF-8 text used to calibrate int4 (GPTQ); none rounds to nearest",
+            unset="built-in text",
         ),
     ] = None
-    kv_dtype: Annotated[KVDtype, About("numeric type of the KV pool", unset="as the model")] = (
+    kv_dtype: Annotated[KVDtype, About("data type of the KV cache", unset="same as the model")] = (
         "auto"
     )
-    device: Annotated[Device, About("device of the model")] = "auto"
+    device: Annotated[Device, About("device to run the model on")] = "auto"
     num_slots: Annotated[
         int | None,
         About(
-            "size of the KV pool in tokens",
+            "KV cache size in tokens",
             least=LEAST_CONTEXT,
             most=LARGEST_COUNT,
             unset="from free memory",
@@ -94,31 +92,34 @@ class EngineConfig:
     memory_bytes: Annotated[
         int | None,
         About(
-            "most memory in bytes for weights, activations and the KV pool, of all models together",
+            "memory limit in bytes for weights, activations and KV cache, shared by all models",
             least=1,
             most=LARGEST_SIZE,
-            unset="what is free",
+            unset="free memory",
         ),
     ] = None
     max_model_len: Annotated[
         int | None,
         About(
-            "longest prompt plus answer in tokens",
+            "context length in tokens (prompt plus output)",
             least=LEAST_CONTEXT,
             most=LARGEST_COUNT,
             unset="the model's",
         ),
     ] = None
     max_step_rows: Annotated[
-        int, About("rows (tokens) computed in one step", least=1, most=LARGEST_COUNT)
+        int,
+        About(
+            "maximum tokens computed per step, prefill chunks included", least=1, most=LARGEST_COUNT
+        ),
     ] = 2048
-    max_running: Annotated[int, About("live sequences at a time", least=1, most=LARGEST_COUNT)] = (
+    max_running: Annotated[int, About("maximum running sequences", least=1, most=LARGEST_COUNT)] = (
         256
     )
     max_waiting: Annotated[
         int,
         About(
-            "waiting requests beyond those that fit into the next step; more get a 429",
+            "maximum queued requests beyond those that fit the next step; more get HTTP 429",
             least=1,
             most=LARGEST_COUNT,
         ),
@@ -126,71 +127,75 @@ class EngineConfig:
     max_waiting_tokens: Annotated[
         int,
         About(
-            "tokens of waiting prompts beyond those of one step; more get a 429; 0 sets no limit",
+            "maximum queued prompt tokens beyond one step; more get HTTP 429; 0 disables the limit",
             least=0,
             most=LARGEST_COUNT,
         ),
     ] = 0
-    queue_timeout_s: Annotated[
-        float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
-    ] = 0.0
-    policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
+    queue_timeout_s: Annotated[float, About("queue timeout in seconds; 0 disables it", least=0)] = (
+        0.0
+    )
+    policy: Annotated[Policy, About("scheduling policy")] = "prefix-aware"
     priority_aging: Annotated[
         int,
         About(
-            "full steps of waiting that lower a priority number by one; 0: none does",
+            "full steps a request waits before its priority number drops by one; 0 disables aging",
             least=0,
             most=LARGEST_COUNT,
         ),
     ] = 0
     tenant_weights: Annotated[
         str,
-        About("shares of tenants as name=weight; commas separate several", unset="1 for each"),
+        About(
+            "fair-share weights of tenants as name=weight; commas separate several", unset="1 each"
+        ),
     ] = ""
-    eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
+    eviction: Annotated[Eviction, About("prefix cache eviction policy")] = "adaptive"
     seed: Annotated[
         int | None,
         About(
-            "seed of the samples of requests without one, by their order of arrival",
+            "default sampling seed for requests that set none",
             least=0,
             most=LARGEST_SIZE,
-            unset="a new one at each start",
+            unset="random at each start",
         ),
     ] = None
     tool_call_parser: Annotated[
         ToolCallParser,
-        About("form of the model's tool calls", unset="as the chat template shows"),
+        About("tool-call format of the model", unset="from the chat template"),
     ] = "auto"
     chat_template: Annotated[
         str | None,
-        About("file with a chat template, or plain for a model without one", unset="the model's"),
+        About("chat template file, or plain for models without one", unset="the model's"),
     ] = None
-    prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
+    prefix_cache: Annotated[
+        bool, About("reuse the KV cache of common prefixes across requests")
+    ] = True
     threads: Annotated[
         int | None,
         About(
-            "threads that compute",
+            "compute threads",
             least=1,
             most=MAX_THREADS,
-            unset="all cores, or a container's share of them",
+            unset="all cores, or the container's CPU limit",
         ),
     ] = None
     attention_backend: Annotated[
-        AttentionBackendName, About("implementation of attention", unset="the best for the device")
+        AttentionBackendName, About("attention backend", unset="best for the device")
     ] = "auto"
     exact: Annotated[
         bool, About("batch-invariant logits: the same bits in any batch, cold or warm; slower")
     ] = False
-    audit: Annotated[bool, About("check every invariant after every step; slow")] = False
+    audit: Annotated[bool, About("check internal invariants after every step; slow")] = False
     weights_cache: Annotated[
         str,
         About(
-            "folder for packed weights, which speed up the next start, or off",
+            "folder that caches packed weights for a faster next start; off disables it",
             unset="~/.cache/yaie/packed",
         ),
     ] = "auto"
     weights_cache_bytes: Annotated[
-        int, About("largest size of the packed weights in bytes", least=1, most=LARGEST_SIZE)
+        int, About("maximum size of the packed weights in bytes", least=1, most=LARGEST_SIZE)
     ] = 32 * 1024**3
 
     def __post_init__(self) -> None:

@@ -65,115 +65,113 @@ class EngineStats:
     """
 
     num_waiting: Annotated[
-        int, _gauge("Waiting requests, and admitted sequences without a cursor")
+        int, _gauge("Requests in the waiting queue, and admitted sequences waiting for KV cache")
     ] = 0
-    num_running: Annotated[int, _gauge("Live sequences")] = 0
-    num_expected_prompts: Annotated[
-        int, _gauge("Prompts of later turns that wait for idle moments")
+    num_running: Annotated[int, _gauge("Running sequences")] = 0
+    num_expected_prompts: Annotated[int, _gauge("Next-turn prompts waiting for an idle engine")] = 0
+    num_waiting_tokens: Annotated[int, _gauge("Prompt tokens in the waiting queue")] = 0
+    num_waiting_tenants: Annotated[int, _gauge("Tenants with requests in the waiting queue")] = 0
+    oldest_wait_s: Annotated[float, _gauge("Queue time of the oldest waiting request")] = 0.0
+    num_free_slots: Annotated[int, _gauge("Free KV cache slots")] = 0
+    num_live_slots: Annotated[
+        int, _gauge("KV cache slots in use by running and just finished sequences")
     ] = 0
-    num_waiting_tokens: Annotated[int, _gauge("Tokens of waiting prompts")] = 0
-    num_waiting_tenants: Annotated[int, _gauge("Tenants with a waiting request")] = 0
-    oldest_wait_s: Annotated[
-        float, _gauge("Time that the oldest waiting request has waited for admission")
-    ] = 0.0
-    num_free_slots: Annotated[int, _gauge("Free slots of the KV pool")] = 0
-    num_live_slots: Annotated[int, _gauge("Slots on the paths of live and lingering sequences")] = 0
-    num_cached_slots: Annotated[int, _gauge("Slots that can be evicted")] = 0
-    num_nodes: Annotated[int, _gauge("Nodes of the radix tree")] = 0
+    num_cached_slots: Annotated[int, _gauge("KV cache slots that can be evicted")] = 0
+    num_nodes: Annotated[int, _gauge("Radix tree nodes")] = 0
     # None without a device of its own memory; then there is no metric.
-    device_used_bytes: Annotated[
-        int | None, _gauge("Memory of the device in use, by all processes")
-    ] = None
-    device_total_bytes: Annotated[int | None, _gauge("Memory of the device in all")] = None
+    device_used_bytes: Annotated[int | None, _gauge("Device memory in use by all processes")] = None
+    device_total_bytes: Annotated[int | None, _gauge("Total device memory")] = None
     device_reserved_bytes: Annotated[
-        int | None, _gauge("Memory of the device that torch holds, free blocks included")
+        int | None, _gauge("Device memory reserved by torch, including free blocks")
     ] = None
 
-    num_steps: Annotated[int, _counter("Steps computed")] = 0
-    num_extended_steps: Annotated[
-        int, _counter("Steps planned by extending the plan of the step before")
-    ] = 0
-    num_replayed_steps: Annotated[
-        int, _counter("Steps replayed from a graph that was captured at the start")
-    ] = 0
+    num_steps: Annotated[int, _counter("Engine steps")] = 0
+    num_extended_steps: Annotated[int, _counter("Steps planned by extending the previous plan")] = 0
+    num_replayed_steps: Annotated[int, _counter("Steps replayed from a captured graph")] = 0
     num_late_captures: Annotated[
-        int, _counter("Sampling programs captured while serving, each a pause of milliseconds")
+        int,
+        _counter("Sampling graphs captured while serving; each pauses the engine for milliseconds"),
     ] = 0
     num_flashinfer_decode_steps: Annotated[
-        int, _counter("Decode steps whose attention the cost model gave to FlashInfer's decode")
+        int, _counter("Decode steps run with FlashInfer decode attention")
     ] = 0
     num_flashinfer_cascade_steps: Annotated[
-        int, _counter("Decode steps whose attention the cost model gave to FlashInfer's cascade")
+        int, _counter("Decode steps run with FlashInfer cascade attention")
     ] = 0
     num_tree_decode_steps: Annotated[
-        int, _counter("Decode steps whose attention the cost model gave to tree decode")
+        int, _counter("Decode steps run with tree decode attention")
     ] = 0
     num_out_of_memory: Annotated[
-        int, _counter("Steps that ran out of memory; smaller ones computed their rows")
+        int, _counter("Steps that ran out of memory and were split into smaller steps")
     ] = 0
-    num_requests: Annotated[int, _counter("Requests received, including rejected ones")] = 0
+    num_requests: Annotated[int, _counter("Requests received, including rejected requests")] = 0
     num_started: Annotated[int, _counter("Sequences with a first token")] = 0
     num_finished: Annotated[
-        int, _counter("Sequences finished by an end token, a stop token or their length")
+        int,
+        _counter(
+            "Sequences finished by an end-of-sequence token, a stop token or the length limit"
+        ),
     ] = 0
     num_failed: Annotated[
         int, _counter("Sequences ended by an error; a rejected request counts once")
     ] = 0
-    num_admitted: Annotated[int, _counter("Requests admitted")] = 0
+    num_admitted: Annotated[int, _counter("Requests admitted from the waiting queue")] = 0
     num_aged_admissions: Annotated[
-        int, _counter("Requests admitted because they had waited longer than patience")
+        int, _counter("Requests admitted ahead of cheaper requests because of their queue time")
     ] = 0
     num_credited_admissions: Annotated[
         int,
-        _counter("Requests admitted before cheaper ones because their cached tokens were at risk"),
+        _counter(
+            "Requests admitted ahead of cheaper requests to use cached tokens before eviction"
+        ),
     ] = 0
-    num_queue_timeouts: Annotated[
-        int, _counter("Requests ended because they waited too long for admission")
-    ] = 0
+    num_queue_timeouts: Annotated[int, _counter("Requests ended by the queue timeout")] = 0
     num_aborted: Annotated[
-        int, _counter("Sequences ended by a disconnected client or a stop string")
+        int, _counter("Sequences aborted by a client disconnect or ended by a stop string")
     ] = 0
     prompt_tokens: Annotated[int, _counter("Prompt tokens of requests with a first token")] = 0
-    cached_tokens: Annotated[int, _counter("Prompt tokens taken from the cache")] = 0
-    output_tokens: Annotated[int, _counter("Tokens of answers, sampled or forced")] = 0
+    cached_tokens: Annotated[int, _counter("Prompt tokens served from the prefix cache")] = 0
+    output_tokens: Annotated[int, _counter("Output tokens, sampled or forced")] = 0
     forced_tokens: Annotated[
-        int, _counter("Tokens that a grammar left no choice about, appended without a sample")
+        int, _counter("Output tokens forced by a grammar without sampling (jump-forward)")
     ] = 0
-    rows_computed: Annotated[int, _counter("Rows (tokens) computed by the model")] = 0
-    prompt_rows_computed: Annotated[int, _counter("Rows of prompts computed")] = 0
+    rows_computed: Annotated[int, _counter("Tokens computed by the model (prefill and decode)")] = 0
+    prompt_rows_computed: Annotated[int, _counter("Prompt tokens computed (prefill)")] = 0
     decode_rows_computed: Annotated[
-        int, _counter("Rows of sampled tokens computed, including those after a preemption")
+        int, _counter("Output tokens computed (decode), including recomputation after preemption")
     ] = 0
     num_idle_steps: Annotated[
-        int, _counter("Steps computed in idle moments, for prompts of later turns")
+        int, _counter("Steps that prefill next-turn prompts while the engine is idle")
     ] = 0
     idle_rows_computed: Annotated[
-        int, _counter("Rows computed in idle moments, beside the rows of requests")
+        int, _counter("Next-turn prompt tokens computed while the engine is idle")
     ] = 0
     num_dropped_prompts: Annotated[
-        int, _counter("Prompts of later turns dropped for want of time or slots")
+        int, _counter("Next-turn prompts dropped for lack of time or KV cache")
     ] = 0
-    kv_tokens_read: Annotated[int, _counter("KV tokens read by attention, shared ones once")] = 0
+    kv_tokens_read: Annotated[
+        int, _counter("KV tokens read by attention, shared tokens counted once")
+    ] = 0
     kv_tokens_unshared: Annotated[
-        int, _counter("KV tokens that attention would have read without sharing")
+        int, _counter("KV tokens that attention would read without prefix sharing")
     ] = 0
-    num_preemptions: Annotated[int, _counter("Preemptions of sequences")] = 0
-    num_evicted_nodes: Annotated[int, _counter("Nodes evicted from the radix tree")] = 0
-    num_evicted_tokens: Annotated[int, _counter("Tokens evicted from the radix tree")] = 0
+    num_preemptions: Annotated[int, _counter("Sequence preemptions")] = 0
+    num_evicted_nodes: Annotated[int, _counter("Radix tree nodes evicted")] = 0
+    num_evicted_tokens: Annotated[int, _counter("Tokens evicted from the prefix cache")] = 0
     num_wanted_again_tokens: Annotated[
-        int, _counter("Prompt tokens computed again because they had been evicted")
+        int, _counter("Prompt tokens recomputed because they had been evicted")
     ] = 0
     num_audit_failures: Annotated[
-        int, _counter("Failed audits of the radix tree; each one resets the tree")
+        int, _counter("Failed radix tree audits; each resets the tree")
     ] = 0
-    schedule_s: Annotated[float, _counter("Time spent in scheduling and planning")] = 0.0
+    schedule_s: Annotated[float, _counter("Time spent scheduling and planning")] = 0.0
     attention_estimate_s: Annotated[
         float,
-        _counter("Device time of attention in those decode steps, as the cost model estimates"),
+        _counter("Attention time of decode steps, estimated by the cost model"),
     ] = 0.0
-    forward_s: Annotated[float, _counter("Time spent in the model")] = 0.0
-    sample_s: Annotated[float, _counter("Time spent in sampling")] = 0.0
-    step_s: Annotated[float, _counter("Time spent in steps")] = 0.0
+    forward_s: Annotated[float, _counter("Time spent in the model forward pass")] = 0.0
+    sample_s: Annotated[float, _counter("Time spent sampling")] = 0.0
+    step_s: Annotated[float, _counter("Time spent in engine steps")] = 0.0
 
     waits: WaitStats = field(default_factory=WaitStats)  # in /stats; its buckets are a histogram
 

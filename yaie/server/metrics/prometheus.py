@@ -1,4 +1,4 @@
-"""Prometheus metrics of the engine's statistics and of the server's own measurements.
+"""Prometheus metrics: `Metrics` exports engine statistics and HTTP measurements.
 
 One registry per application, filled by `Generation` and the middleware and read by `GET /metrics`.
 Label values come from closed sets, never from a client.
@@ -60,7 +60,7 @@ Snapshots = Mapping[str, Snapshot]  # by the name of the model
 
 
 class Metrics:
-    """Metrics of one application."""
+    """Metrics of one application, for `GET /metrics`."""
 
     def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
         self.registry = CollectorRegistry()
@@ -79,14 +79,14 @@ class Metrics:
         )
         self.http_s = Histogram(
             "yaie_http_request_seconds",
-            "Seconds from the head of an HTTP request until the last byte of its answer",
+            "HTTP request latency in seconds, from the request head to the last response byte",
             ("route", "model"),
             buckets=_TOTAL_BUCKETS,
             registry=self.registry,
         )
         self.refused_keys = Counter(
             "yaie_auth_failures",
-            "Requests refused because their API key was missing or wrong",
+            "Requests rejected for a missing or wrong API key",
             registry=self.registry,
         )
         self.outcomes = Counter(
@@ -97,26 +97,26 @@ class Metrics:
         )
         self.first_token_s = Histogram(
             "yaie_time_to_first_token_seconds",
-            "Seconds from submission to the engine until the first token",
+            "Time to first token in seconds",
             buckets=_FIRST_TOKEN_BUCKETS,
             registry=self.registry,
         )
         self.inter_token_s = TokenIntervals(
             "yaie_inter_token_seconds",
-            "Seconds before each token of a choice after its first",
+            "Inter-token latency in seconds",
             buckets=_INTER_TOKEN_BUCKETS,
             registry=self.registry,
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "Seconds from submission to the end; excludes requests that fail before a token, "
-            "except by YAIE_REQUEST_TIMEOUT_S",
+            "End-to-end request latency in seconds; requests that fail before their first token "
+            "count only if they exceed the request timeout",
             buckets=_TOTAL_BUCKETS,
             registry=self.registry,
         )
         self.prompt_tokens = self._token_counter("prompt", "Prompt tokens of finished requests")
         self.cached_tokens = self._token_counter(
-            "cached", "Prompt tokens of finished requests that came from the cache"
+            "cached", "Prompt tokens of finished requests served from the prefix cache"
         )
         self.completion_tokens = self._token_counter(
             "completion", "Completion tokens of finished requests"
@@ -125,10 +125,9 @@ class Metrics:
     def count_outcome(
         self, outcome: str, usage: Usage, total_s: float, *, is_lost: bool = False
     ) -> None:
-        """Count a finished request. `is_lost`: it failed before its first token.
+        """Count a finished request; `is_lost` if it failed before its first token.
 
-        Lost requests are left out of the latency histograms; otherwise rejections would make
-        latency look good.
+        Lost requests stay out of the latency histograms: rejections would make latency look good.
         """
         self.outcomes.labels(outcome).inc()
         if is_lost:
@@ -143,7 +142,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def values(self) -> dict[str, float]:
-        """Return the value of each series by its name and labels, as the text format writes it."""
+        """Return each series' value by name and labels, written as in the text format."""
         found = {}
         for family in self.registry.collect():
             for each in family.samples:
@@ -158,7 +157,7 @@ class Metrics:
 class _EngineCollector(Collector):
     """Collector of the engines' latest statistics; counters restart with an engine.
 
-    Several models have a label `model` each; a single one has none.
+    Several models carry a `model` label; a single model has no label.
     """
 
     def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
@@ -182,7 +181,7 @@ class _EngineCollector(Collector):
             return metric
 
         states = GaugeMetricFamily(
-            "yaie_engine_state", "1 for the current state", labels=[*names, "state"]
+            "yaie_engine_state", "Engine state: 1 for the current state", labels=[*names, "state"]
         )
         for labels, each in rows:
             for one in EngineState:
@@ -197,13 +196,13 @@ class _EngineCollector(Collector):
         yield family(
             CounterMetricFamily,
             "yaie_model_loads",
-            "Loads of the model at a request",
+            "Model loads triggered by a request",
             lambda each: each.num_loads,
         )
         yield family(
             CounterMetricFamily,
             "yaie_model_unloads",
-            "Unloads of the model, for another or after idle time",
+            "Model unloads, to free memory or after idle time",
             lambda each: each.num_unloads,
         )
         for one_metric in metrics():
@@ -218,7 +217,7 @@ class _EngineCollector(Collector):
                 yield statistic
         waits = HistogramMetricFamily(
             "yaie_queue_seconds",
-            "Seconds from the arrival of a request until its admission",
+            "Queue time of requests in seconds",
             labels=names,
         )
         for labels, each in rows:
@@ -233,15 +232,15 @@ class _EngineCollector(Collector):
         if not described:
             return
         about = GaugeMetricFamily(
-            "yaie_engine_info", "Model and settings of the engine", labels=list(_INFO_LABELS)
+            "yaie_engine_info", "Engine model and settings", labels=list(_INFO_LABELS)
         )
-        slots = GaugeMetricFamily("yaie_num_slots", "Slots of the KV pool", labels=names)
+        slots = GaugeMetricFamily("yaie_num_slots", "KV cache size in slots (tokens)", labels=names)
         share = GaugeMetricFamily(
-            "yaie_kv_utilization", "Share of the slots used by live sequences", labels=names
+            "yaie_kv_utilization", "KV cache usage by running sequences; 1 is full", labels=names
         )
         warm_up = GaugeMetricFamily(
             "yaie_warm_up_seconds",
-            "Seconds of the first answer before the engine was ready; 0 without one",
+            "Warm-up time in seconds; 0 without a warm-up",
             labels=names,
         )
         for labels, info, each in described:
@@ -258,6 +257,6 @@ def _statistic(field: str, snapshot: Snapshot) -> float | None:
 
 
 def _cumulative(counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Return the buckets of waits as Prometheus wants them: bound, number up to it."""
+    """Return cumulative queue-time buckets for Prometheus: (upper bound, count)."""
     bounds = [*map(str, WAIT_BOUNDS_S), "+Inf"]
     return list(zip(bounds, map(float, accumulate(counts)), strict=True))

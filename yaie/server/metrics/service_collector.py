@@ -41,27 +41,31 @@ class ServiceCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics, for a scrape."""
         facts = self._facts()
-        statuses = GaugeMetricFamily("yaie_server_status", "1 for this status", labels=["status"])
+        statuses = GaugeMetricFamily(
+            "yaie_server_status", "Server status: 1 for the current status", labels=["status"]
+        )
         for each in ServerStatus:
             statuses.add_metric([each.value], float(each is facts.status))
         yield statuses
         rates = GaugeMetricFamily(
             "yaie_output_tokens_per_second",
-            f"Tokens of answers a second, over the last {WINDOW_S} s and since the start",
+            f"Output tokens per second, over the last {WINDOW_S} s and since the server start",
             labels=["window"],
         )
         rates.add_metric([f"{WINDOW_S}s"], self._rate.last_minute)
         rates.add_metric(["lifetime"], self._rate.lifetime)
         yield rates
         yield GaugeMetricFamily(
-            "yaie_uptime_seconds", "Seconds since the start of the server", self._rate.uptime_s
+            "yaie_uptime_seconds", "Seconds since the server started", self._rate.uptime_s
         )
         yield GaugeMetricFamily(
-            "yaie_start_time_seconds", "Unix time of the start of the server", facts.started_at
+            "yaie_start_time_seconds",
+            "Start time of the server since unix epoch in seconds",
+            facts.started_at,
         )
         memory = GaugeMetricFamily(
             "yaie_engine_process_resident_memory_bytes",
-            "Memory of the engine's process",
+            "Resident memory size of the engine process in bytes",
             labels=["model"],
         )
         for model, pid in facts.pids.items():

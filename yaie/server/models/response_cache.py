@@ -112,14 +112,16 @@ class ResponseCache:
         if not most_bytes:
             return
         self._hits = Counter(
-            "yaie_response_cache_hits", "Requests answered from the cache", registry=registry
+            "yaie_response_cache_hits",
+            "Requests answered from the response cache",
+            registry=registry,
         )
         self._misses = Counter(
             "yaie_response_cache_misses",
-            "Deterministic requests that the engine answered",
+            "Deterministic requests not found in the response cache",
             registry=registry,
         )
-        size = Gauge("yaie_response_cache_bytes", "Size of the kept answers", registry=registry)
+        size = Gauge("yaie_response_cache_bytes", "Response cache size in bytes", registry=registry)
         size.set_function(lambda: self.nbytes)
 
     def submitter(self, model: str, client: Submitter, call: Call) -> Submitter:

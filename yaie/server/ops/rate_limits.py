@@ -89,19 +89,19 @@ class RateLimits(RequestHook):
         self._clock = clock
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         self._refused = Counter(
-            "yaie_rate_limited", "Requests beyond a limit of their client", registry=registry
+            "yaie_rate_limited", "Requests rejected by a rate limit", registry=registry
         )
         self._requests = self._tokens = None
         if settings.api_keys:
             self._requests = Counter(
                 "yaie_key_requests",
-                "Completion requests by API key, by the first digits of its SHA-256",
+                "Completion requests by API key (first 16 digits of its SHA-256)",
                 ("key",),
                 registry=registry,
             )
             self._tokens = Counter(
                 "yaie_key_tokens",
-                "Tokens of completion requests by API key",
+                "Prompt and output tokens by API key (first 16 digits of its SHA-256)",
                 ("key", "kind"),
                 registry=registry,
             )
