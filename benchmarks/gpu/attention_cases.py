@@ -146,7 +146,7 @@ def _make_flashinfer(device: torch.device) -> dict[str, AttentionBackend]:
     from yaie.attention.flashinfer.backend import FlashInferBackend
 
     cascade = FlashInferBackend(device)
-    return {"cascade": cascade, "decode": cascade.unshared()}
+    return {"cascade": cascade, "decode": cascade.make_unshared()}
 
 
 def _make_triton(device: torch.device) -> dict[str, AttentionBackend]:

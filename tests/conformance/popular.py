@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from yaie.base.errors import ModelUnsupported
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import text_config, wrapper_of
 from yaie.server.app import _NOT_SERVED
@@ -36,7 +36,7 @@ class Popular:
     @property
     def form(self) -> str:
         """The published form of its weights."""
-        stored = stored_quantization(text_config(self.config))
+        stored = read_quantization(text_config(self.config))
         return "plain" if stored is None else " ".join(sorted({f.kind for _, f in stored.targets}))
 
     @property

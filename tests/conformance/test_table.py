@@ -16,7 +16,7 @@ from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.base.errors import ModelUnsupported
 from yaie.models.architecture.architectures import REFUSED, SUPPORTED
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import WRAPPERS, text_config, wrapper_of
 from yaie.models.load.hf_model import read_hf_config
@@ -56,7 +56,7 @@ def test_a_popular_checkpoint_is_served_or_refused_for_a_capability(
     assert check_supported(config.to_dict()) == check_supported(popular.config)
     for quantization in popular.others:
         others = popular.config | {"quantization_config": quantization}
-        assert stored_quantization(text_config(others)) is not None
+        assert read_quantization(text_config(others)) is not None
         check_supported(others)
 
 

@@ -105,7 +105,7 @@ def state_for(each, seed: int) -> SamplingState:
 def draws_twice(state: SamplingState) -> bool:
     if state.params.is_greedy:
         return False
-    rules = [rule for rule in RULES if rule.enabled(state) and rule.applies(state)]
+    rules = [rule for rule in RULES if rule.is_enabled(state) and rule.applies(state)]
     return len(rules) == 1 and state.grammar is not None
 
 
@@ -237,7 +237,7 @@ def test_a_large_vocabulary_follows_its_slow_twin() -> None:
 class EvenOnly(LogitRule):
     """A rule that only has `apply`."""
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         return True
 
     def apply(self, own, rows) -> None:

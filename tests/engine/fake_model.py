@@ -147,7 +147,7 @@ class FakeSampling(SamplingState):
         if self.fails_at == len(self.observed):
             raise ZeroDivisionError("a fault of this sequence")
 
-    def forced(self) -> list[int]:
+    def find_forced(self) -> list[int]:
         if self.observed[-1] >= self.forces:
             return []
         return [next_token([*self.prompt, *self.observed], self.salt)]

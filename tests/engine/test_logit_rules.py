@@ -86,7 +86,7 @@ def test_a_mask_of_every_token_is_an_error_of_the_request(extra):
 class OddTokens(LogitRule):
     """Mask that leaves the odd tokens, by the two required methods."""
 
-    def enabled(self, state):
+    def is_enabled(self, state):
         return True
 
     def apply(self, own, rows):
@@ -244,7 +244,7 @@ def test_rules_that_leave_no_token_name_their_parameters():
     class Nothing(LogitRule):
         param = "logit_bias"
 
-        def enabled(self, state):
+        def is_enabled(self, state):
             return state.params.logit_bias is not None
 
         def apply(self, own, rows):

@@ -117,7 +117,7 @@ def test_the_limit_stays_between_one_row_and_the_setting(most: int, outcomes: li
     for is_good in outcomes:
         before = rows.limit
         if is_good:
-            rows.succeeded()
+            rows.note_success()
             assert before <= rows.limit <= most
         else:
             rows.shrink(rows.limit)

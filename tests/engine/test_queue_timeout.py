@@ -120,7 +120,7 @@ def test_message_and_header_name_the_same_seconds() -> None:
     backlog.rate.observe(EngineStats(rows_computed=10), 1.0)
     request = bench.add("waits", make_prompt(0, 23))
     backlog.add(request)
-    error = backlog.timed_out(request)
+    error = backlog.make_timeout(request)
     assert error.retry_after_s == 3.0
     assert "retry in 3 s" in error.message
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
-    monkeypatch.setattr(installed, "installed_version", lambda: version)
+    monkeypatch.setattr(installed, "find_version", lambda: version)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def prefill_plan(num_rows: int) -> StepPlan:
 
 def test_padding_reads_the_spare_slot() -> None:
     groups = Groups(*(np.array(each, dtype=np.int32) for each in ([0, 1], [0, 2], [4, 5])))
-    padded = groups.padded_to(3, 9)
+    padded = groups.pad_to(3, 9)
     assert padded.query_indptr.tolist() == [0, 1, 2, 3]
     assert padded.key_indptr.tolist() == [0, 2, 3, 4]
     assert padded.slots.tolist() == [4, 5, 9, 9]

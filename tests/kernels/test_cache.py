@@ -14,7 +14,7 @@ from yaie.kernels import build, library_search
 
 def target_of(*sets: str) -> Path:
     """Return the path of the library with these sets in the cache."""
-    return build.cached_library(os.environ["CXX"], sets)
+    return build.library_cache_path(os.environ["CXX"], sets)
 
 
 def test_a_failure_is_remembered_for_a_day(machine: Machine) -> None:

@@ -83,11 +83,11 @@ def test_adaptive_counts_a_leaf_that_is_trimmed_often_once():
     node = leaf(length=64)
     policy.rank(node)
     for _ in range(5):
-        policy.evicted(node)
+        policy.note_eviction(node)
     once = ReuseOdds(100)
     other = leaf(length=64)
     once.rank(other)
-    once.evicted(other)
+    once.note_eviction(other)
     assert policy.rank(leaf(length=64)) == once.rank(leaf(length=64))
 
 
@@ -99,7 +99,7 @@ def test_adaptive_ranks_stay_finite_and_follow_recency(events):
         node = leaf(last_used=clock, uses=uses, length=length)
         policy.rank(node)
         clock += length
-        policy.reused(node, clock) if reused else policy.evicted(node)
+        policy.note_reuse(node, clock) if reused else policy.note_eviction(node)
     for uses in (1, 3, 20):
         older, newer = (leaf(last_used=at, uses=uses, length=9) for at in (clock, clock + 1))
         assert math.isfinite(policy.rank(older)[0])

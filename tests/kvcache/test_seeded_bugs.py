@@ -146,13 +146,13 @@ def heap_entry_not_invalidated(patch: pytest.MonkeyPatch) -> None:
 
 def forget_cursors_inside(patch: pytest.MonkeyPatch) -> None:
     """A leaf that grows in place does not count the cursors at its old end."""
-    real = RadixTree._lengthened
+    real = RadixTree._advance_cursor
 
-    def lengthened(tree: RadixTree, node: Node, count: int, cursor: Cursor) -> None:
+    def advance(tree: RadixTree, node: Node, count: int, cursor: Cursor) -> None:
         real(tree, node, count, cursor)
         tree.inside.pop(node, None)
 
-    patch.setattr(RadixTree, "_lengthened", lengthened)
+    patch.setattr(RadixTree, "_advance_cursor", advance)
     # Keep the missing count from raising KeyError.
     patch.setattr(RadixTree, "_leave_inside", lambda tree, node: tree.inside.pop(node, None))
 

@@ -32,7 +32,7 @@ from yaie.base.errors import ModelUnsupported, NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.cli.models import inspect_model
 from yaie.models.architecture.loaded_model import LoadedModel
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.files.checkpoint import read_checkpoint, read_config
 from yaie.models.load import loader
 from yaie.models.load.loader import load_model
@@ -300,7 +300,7 @@ def test_the_list_of_models_names_the_format(tmp_path: Path) -> None:
 
 def test_kv_scales_are_noticed() -> None:
     settings = MODELOPT | {"kv_cache_scheme": {"num_bits": 8}}
-    found = stored_quantization({"quantization_config": settings})
+    found = read_quantization({"quantization_config": settings})
     assert found is not None
     assert found.has_kv_scales
 

@@ -18,7 +18,7 @@ from tests.models.hub import COMMIT, LocalHub, use_offline_cache
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.checkpoint import read_checkpoint, read_config
 from yaie.models.load.folder import (
-    cached_repositories,
+    list_cached_repositories,
     names_repository,
     nearest_models,
     open_folder,
@@ -87,7 +87,7 @@ def test_names_that_can_only_be_paths(name: str) -> None:
 def test_a_cached_repository_is_found(cache: Path, pristine: Path) -> None:
     expected = put_in_cache(cache, "someone/small-llama", pristine)
     assert resolve_model_path("someone/small-llama") == expected
-    assert cached_repositories() == ["someone/small-llama"]
+    assert list_cached_repositories() == ["someone/small-llama"]
 
 
 def test_an_incomplete_cache_entry_is_ignored(cache: Path, pristine: Path) -> None:

@@ -26,9 +26,9 @@ from yaie.models.load.memory_plan import (
     KEYS_IN_SPAN,
     activation_bytes,
     exact_bytes,
+    format_size,
     plan_for,
     plan_memory,
-    shown,
 )
 from yaie.process import limits
 
@@ -192,8 +192,8 @@ def test_the_plan_counts_the_logits_of_prompts(max_running: int, max_step_rows: 
 
 
 def test_sizes_are_shown_in_gib_or_mib() -> None:
-    assert shown(3 * GIB // 2) == "1.50 GiB"
-    assert shown(5 * 1024**2) == "5.0 MiB"
+    assert format_size(3 * GIB // 2) == "1.50 GiB"
+    assert format_size(5 * 1024**2) == "5.0 MiB"
 
 
 def resident(path: Path) -> int:

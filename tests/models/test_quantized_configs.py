@@ -11,7 +11,7 @@ import pytest
 from tests.models.quantized import AWQ, CT, GPTQ, INT8, LLAMA, with_group, write_pair
 from tests.models.test_quantized import load
 from yaie.base.errors import ModelUnsupported
-from yaie.models.architecture.quantization_config import SERVED, stored_quantization
+from yaie.models.architecture.quantization_config import SERVED, read_quantization
 
 STATIC = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
 FP8 = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
@@ -51,7 +51,7 @@ UNSERVED = [
 @pytest.mark.parametrize(("config", "reason"), UNSERVED)
 def test_an_unsupported_setting_is_refused_with_advice(config: dict[str, Any], reason: str) -> None:
     with pytest.raises(ModelUnsupported, match=reason) as refused:
-        stored_quantization({"quantization_config": config})
+        read_quantization({"quantization_config": config})
     assert SERVED in refused.value.message
     assert "or use a checkpoint in bfloat16" in refused.value.message
 
@@ -71,29 +71,29 @@ def test_an_unsupported_setting_is_refused_with_advice(config: dict[str, Any], r
 )
 def test_a_damaged_config_is_refused(config: object) -> None:
     with pytest.raises(ModelUnsupported, match=r"quantization_config of config\.json is damaged"):
-        stored_quantization({"quantization_config": config})
+        read_quantization({"quantization_config": config})
 
 
 @pytest.mark.parametrize("none", [None, {}])
 def test_an_absent_config_means_plain_weights(none: object) -> None:
-    assert stored_quantization({"quantization_config": none}) is None
-    assert stored_quantization({}) is None
+    assert read_quantization({"quantization_config": none}) is None
+    assert read_quantization({}) is None
 
 
 def test_mlx_packing_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ModelUnsupported, match="packed by MLX"):
-        stored_quantization({"quantization": {"group_size": 64, "bits": 4}})
-    assert stored_quantization({"quantization": {}}) is None
+        read_quantization({"quantization": {"group_size": 64, "bits": 4}})
+    assert read_quantization({"quantization": {}}) is None
 
 
 def test_a_stale_config_of_plain_weights_is_explained() -> None:
     with pytest.raises(ModelUnsupported, match="if they are plain by now, remove"):
-        stored_quantization({"quantization_config": {"quant_method": "bitsandbytes"}})
+        read_quantization({"quantization_config": {"quant_method": "bitsandbytes"}})
 
 
 def test_a_quantized_kv_cache_alone_means_plain_weights() -> None:
     settings = {"quant_method": "compressed-tensors", "config_groups": {}, "kv_cache_scheme": {}}
-    assert stored_quantization({"quantization_config": settings}) is None
+    assert read_quantization({"quantization_config": settings}) is None
 
 
 def test_the_config_file_of_the_first_awq_tools_is_read(tmp_path: Path) -> None:

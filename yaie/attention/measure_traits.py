@@ -24,7 +24,7 @@ def measure_traits(queue: DeviceQueue) -> DeviceTraits:
     without the memory, the figures are the defaults. Those of launches always are.
     """
     default = DeviceTraits()
-    bytes_per_s = _copied_bytes_per_s(queue)
+    bytes_per_s = _measure_copies(queue)
     if bytes_per_s is None:
         return default
     traits = DeviceTraits(
@@ -40,7 +40,7 @@ def measure_traits(queue: DeviceQueue) -> DeviceTraits:
     return traits
 
 
-def _copied_bytes_per_s(queue: DeviceQueue) -> float | None:
+def _measure_copies(queue: DeviceQueue) -> float | None:
     """Return the bytes that copies read and write in a second; None if that is unknown."""
     if queue.device_seconds(lambda: None) is None:
         return None

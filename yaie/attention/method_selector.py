@@ -38,7 +38,7 @@ class AttentionChooser:
 
     def choose(self, plan: StepPlan) -> Method | None:
         """Return the cheapest method for a decode step; None for a step with prompt rows."""
-        self.choice = self._estimated(plan) if is_decode(plan) else None
+        self.choice = self._estimate(plan) if is_decode(plan) else None
         return self.choice.method if self.choice is not None else None
 
     def choose_for_prompts(self, plan: StepPlan) -> Method:
@@ -49,7 +49,7 @@ class AttentionChooser:
 
     def rank(self, plan: StepPlan, captured: Collection[Method]) -> list[Method]:
         """Return captured methods in which a decode step is faster than uncaptured."""
-        best = self._estimated(plan)
+        best = self._estimate(plan)
         saved = self.device.uncaptured_layer_s * sum(self._layers.values())
         bound = best.estimate.seconds + saved
         seconds = {
@@ -61,9 +61,9 @@ class AttentionChooser:
 
     def take(self, plan: StepPlan, method: Method) -> None:
         """Note the captured method that serves a step."""
-        self.choice = MethodChoice(method, self._estimated(plan).estimates)
+        self.choice = MethodChoice(method, self._estimate(plan).estimates)
 
-    def _estimated(self, plan: StepPlan) -> MethodChoice:
+    def _estimate(self, plan: StepPlan) -> MethodChoice:
         if self._known is None or self._known[0] is not plan:
             choice = choose_attention(plan, self._layers, self.device, available=self._available)
             self._known = plan, choice

@@ -79,7 +79,7 @@ def _make_by_cost(device: torch.device) -> AttentionBackend:
     cascade = FlashInferBackend(device)
     tree = TritonBackend(cascade.queue)
     return ByCostBackend(
-        {"cascade": cascade, "decode": cascade.unshared(), "tree": tree}, queue=cascade.queue
+        {"cascade": cascade, "decode": cascade.make_unshared(), "tree": tree}, queue=cascade.queue
     )
 
 

@@ -45,7 +45,7 @@ def check_flashinfer() -> Result:
     """Check that FlashInfer is installed, in a known version."""
     from yaie.attention.flashinfer import installed
 
-    found = installed.installed_version()
+    found = installed.find_version()
     if found is None and not has_device():
         return _NOT_NEEDED
     reason = installed.obstacle()

@@ -73,7 +73,7 @@ def local_folders() -> list[tuple[str, Path]]:
 
     from yaie.base.errors import StartupError
     from yaie.base.settings import BUILTIN_MODEL
-    from yaie.models.files.pull import pulled_models
+    from yaie.models.files.pull import list_pulled_models
     from yaie.models.load.folder import resolve_model_path
 
     found: list[tuple[str, Path]] = []
@@ -81,7 +81,7 @@ def local_folders() -> list[tuple[str, Path]]:
     if builtin is not None and builtin.origin is not None:  # skip a namespace package
         package = importlib.import_module("yaie.models.builtin")
         found.append((BUILTIN_MODEL, Path(package.BUILTIN_MODEL_DIR)))
-    for name, file in pulled_models():
+    for name, file in list_pulled_models():
         with contextlib.suppress(StartupError):  # a damaged one: yaie pull says so
             found.append((name, resolve_model_path(str(file))))
     cache = Path(constants.HF_HUB_CACHE)

@@ -63,9 +63,9 @@ def show(
 
 def remove(name: Name) -> None:
     """Remove a model that yaie pull stored in YAIE's own cache."""
-    from yaie.models.files.pull import pulled_models, remove_pulled
+    from yaie.models.files.pull import list_pulled_models, remove_pulled
 
-    if name not in dict(pulled_models()):
+    if name not in dict(list_pulled_models()):
         raise _cannot_remove(name)
     freed = remove_pulled(name)
     print(f"{name}: {freed / 1e6:,.1f} MB removed")
@@ -73,11 +73,11 @@ def remove(name: Name) -> None:
 
 def _find(name: str) -> Path:
     """Return the folder of a model on this machine, without a download."""
-    from yaie.models.files.revisions import cached_commit, split_revision
+    from yaie.models.files.revisions import find_cached_commit, split_revision
     from yaie.models.load.folder import resolve_model_path
 
     repository, revision = split_revision(name)
-    if revision is not None and cached_commit(repository, revision) is not None:
+    if revision is not None and find_cached_commit(repository, revision) is not None:
         return resolve_model_path(name)
     found = dict(local_folders()).get(name)
     if found is not None:
@@ -117,11 +117,11 @@ def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
     from yaie.models.architecture.text_backbones import text_config, wrapper_of
     from yaie.models.files.checkpoint import read_config, read_json
     from yaie.models.files.model_index import CATALOGUE
-    from yaie.models.files.revisions import cached_revisions, split_revision
+    from yaie.models.files.revisions import list_cached_revisions, split_revision
     from yaie.text.convert import PROCESSOR_FILES
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
-    if revisions := cached_revisions(split_revision(model.name)[0]):
+    if revisions := list_cached_revisions(split_revision(model.name)[0]):
         facts["revisions"] = ", ".join(revisions)
     if model.refused:
         return facts | {"not_supported": model.refused}

@@ -58,10 +58,10 @@ class MappedFiles:
         """Release the resident pages; a later read fetches them from the files again."""
         libc = ctypes.CDLL(None)
         libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        for first, length in self._mapped_now():
+        for first, length in self._read_mappings():
             libc.madvise(first, length, _MADV_DONTNEED)
 
-    def _mapped_now(self) -> list[tuple[int, int]]:
+    def _read_mappings(self) -> list[tuple[int, int]]:
         """Return address and size of each mapping, read from the system each time.
 
         After a file is unmapped, writable memory may take its address.

@@ -48,7 +48,7 @@ class CudaQueue:
     def device_seconds(self, run: Callable[[], None]) -> float:
         """See `DeviceQueue.device_seconds`."""
         stream = torch.cuda.current_stream(self.device)
-        begin, end = _timed_event(), _timed_event()
+        begin, end = _make_event(), _make_event()
         begin.record(stream)
         run()
         end.record(stream)
@@ -127,7 +127,7 @@ def _run_and_end(graph: torch.cuda.CUDAGraph, program: Callable[[], None]) -> No
     graph.capture_end()
 
 
-def _timed_event() -> Any:
+def _make_event() -> Any:
     return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
 
 

@@ -239,7 +239,7 @@ class EngineCore:
         if failure is not None:
             return self._after_out_of_memory(step, failure)
         self._num_failed_steps = 0
-        self.scheduler.steps.rows.succeeded()
+        self.scheduler.steps.rows.note_success()
         sampling_ended = time.perf_counter()
         for request, logprobs in found:  # only now: a step that fails is computed again
             assert request.prompt_logprobs is not None

@@ -206,7 +206,7 @@ class Sequence:
         """
         end, forced = self._add(token_id), []
         if end is None:
-            for following in self.sampling.forced():
+            for following in self.sampling.find_forced():
                 forced.append(following)
                 end = self._add(following)
                 if end is not None:

@@ -305,7 +305,7 @@ class SamplingState:
         if self.output is not None:
             self.output.add(token_id)
 
-    def forced(self) -> list[int]:
+    def find_forced(self) -> list[int]:
         """Return the tokens that the grammar leaves no choice about, for the output to go on with.
 
         None with logprobs: those of forced tokens are unknown without a sample. None with allowed
@@ -315,7 +315,7 @@ class SamplingState:
             return []
         if self.allowed is not None or self.bad_words is not None:
             return []
-        return self.grammar.forced()
+        return self.grammar.find_forced()
 
     def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
         """Return the reason and the stop token if `token_id` ends the sequence, else None.

@@ -132,7 +132,7 @@ class Scheduler:
         deltas: list[TokenDelta] = []
         for request in self.backlog.take_overdue(self._clock()):
             self.stats.num_queue_timeouts += 1
-            error = self.backlog.timed_out(request)
+            error = self.backlog.make_timeout(request)
             deltas += self._end_live(request.sequences, "error", error)
         return deltas
 

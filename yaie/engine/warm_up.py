@@ -33,9 +33,9 @@ def warm_up(trial: EngineCore) -> float:
         try:
             reason = _run(EngineLoop(trial), batch)
         except Exception as error:
-            raise _failed(f"{type(error).__name__}: {error}") from error
+            raise _make_error(f"{type(error).__name__}: {error}") from error
         if reason is not None:
-            raise _failed(reason)
+            raise _make_error(reason)
     if (graphs := trial.executor.graphs) is not None:
         graphs.num_replayed = 0  # the engine counts from its first request
     return time.perf_counter() - began
@@ -52,7 +52,7 @@ def _run(loop: EngineLoop, batch: list[GenerationRequest]) -> str | None:
     return None
 
 
-def _failed(reason: str) -> StartupError:
+def _make_error(reason: str) -> StartupError:
     return StartupError(
         f"the model was loaded, but its first answer failed: {reason}; --no-warmup starts without "
         "it"

@@ -80,7 +80,7 @@ def require_compilers() -> list[str]:
     )
 
 
-def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
+def library_cache_path(compiler: str, sets: Sequence[str] = ()) -> Path:
     """Return the path in the cache for this source, compiler, machine and these instruction sets.
 
     An empty `sets` means all. A compiler is identified by its file's size and time, because a query

@@ -30,9 +30,9 @@ def of_this_machine() -> tuple[str, ...]:
     """Return the names of this machine's sets, best first; `portable` alone if undetectable."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return (PORTABLE,)
-    has = _described("flags")
+    has = _read_features("flags")
     found = [name for name, needed in X86_64.items() if has.issuperset(needed)]
-    if INTEL in _described("vendor_id") and "bf16" in found:
+    if INTEL in _read_features("vendor_id") and "bf16" in found:
         # Float32 products were 1.1 (one row) to 1.7 times (32 rows) as fast as bf16 ones on a Xeon
         # without AMX: docs/benchmarks/results.md. csrc/kernels.cpp has the same rule.
         found.remove("bf16")
@@ -40,7 +40,7 @@ def of_this_machine() -> tuple[str, ...]:
     return (*found, PORTABLE)
 
 
-def _described(key: str) -> frozenset[str]:
+def _read_features(key: str) -> frozenset[str]:
     """Return the words of a line about the first processor.
 
     Linux omits features whose registers it does not save.

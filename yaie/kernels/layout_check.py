@@ -92,7 +92,7 @@ def _read_field(text: str) -> StructureField:
 def _compare_fields(
     name: str, theirs: list[StructureField], mirror: type[ctypes.Structure]
 ) -> str | None:
-    ours = [_mirrored_field(mirror, field[0], field[1]) for field in mirror._fields_]
+    ours = [_mirror_field(mirror, field[0], field[1]) for field in mirror._fields_]
     for there, here in zip(theirs, ours, strict=False):
         if there.name != here.name:
             place = f"field {there.name} of {name} in the library is {here.name}"
@@ -106,7 +106,7 @@ def _compare_fields(
     return None
 
 
-def _mirrored_field(mirror: type[ctypes.Structure], name: str, kind: type[Any]) -> StructureField:
+def _mirror_field(mirror: type[ctypes.Structure], name: str, kind: type[Any]) -> StructureField:
     letter = "s" if issubclass(kind, ctypes.Structure) else _kind_of(kind)
     return StructureField(name, getattr(mirror, name).offset, f"{letter}{ctypes.sizeof(kind)}")
 

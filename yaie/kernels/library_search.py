@@ -142,8 +142,8 @@ class Loader:
 
         A failure is remembered for a day in the cache, so that each start does not repeat it.
         """
-        target = build.cached_library(compiler, sets)
-        for cached in (target, build.cached_library(compiler)):
+        target = build.library_cache_path(compiler, sets)
+        for cached in (target, build.library_cache_path(compiler)):
             if build.is_whole(cached):
                 try:
                     library = self._open_library(cached)

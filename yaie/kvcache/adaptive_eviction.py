@@ -70,7 +70,7 @@ class ReuseOdds:
             node.last_used,
         )
 
-    def reused(self, node: Node, clock: int) -> None:
+    def note_reuse(self, node: Node, clock: int) -> None:
         """Count an evictable leaf that a sequence needs again."""
         if node.reuse_class > 0:
             self._count(node.reuse_class, reused=True)
@@ -78,7 +78,7 @@ class ReuseOdds:
             self._mean_return = max(1.0, self._mean_return)
         node.reuse_class = 0
 
-    def evicted(self, node: Node) -> None:
+    def note_eviction(self, node: Node) -> None:
         """Count a leaf that is evicted or trimmed, once."""
         if node.reuse_class > 0:
             self._count(node.reuse_class, reused=False)

@@ -40,10 +40,10 @@ class EvictionPolicy(Protocol):
     def rank(self, node: Node) -> Rank:
         """Return the rank of a leaf; the lowest is evicted first."""
 
-    def reused(self, node: Node, clock: int) -> None:
+    def note_reuse(self, node: Node, clock: int) -> None:
         """Note that a sequence needs an evictable leaf again."""
 
-    def evicted(self, node: Node) -> None:
+    def note_eviction(self, node: Node) -> None:
         """Note that a leaf loses some or all of its slots."""
 
     def has_changed(self, num_leaves: int) -> bool:
@@ -58,10 +58,10 @@ class FixedOrder:
         self.ranks_by_uses = ranks_by_uses
         self.rank = rank
 
-    def reused(self, node: Node, clock: int) -> None:
+    def note_reuse(self, node: Node, clock: int) -> None:
         """Do nothing."""
 
-    def evicted(self, node: Node) -> None:
+    def note_eviction(self, node: Node) -> None:
         """Do nothing."""
 
     def has_changed(self, num_leaves: int) -> bool:

@@ -52,13 +52,13 @@ def explain(
         num_known=match.num_known,
         cause=cause,
         clock=tree.clock,
-        held=held_branches(match, num_shown) if match.num_known < len(tokens) else (),
+        held=list_branches(match, num_shown) if match.num_known < len(tokens) else (),
         eviction=Eviction(loss.num_tokens, loss.clock, loss.reason) if loss else None,
         num_held_elsewhere=best_elsewhere,
     )
 
 
-def held_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
+def list_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
     """Return what the tree holds behind a match, latest use first."""
     node = match.node
     if node is None or not num_shown:

@@ -200,7 +200,7 @@ class RadixTree(TreeEdits):
             if self.allocator.take(end):  # true of most tokens of most sequences
                 node.tokens.append(token)
                 node.extents[-1] += 1
-                self._lengthened(node, 1, cursor)
+                self._advance_cursor(node, 1, cursor)
                 return
         child = node.children.get(token) if node.children else None
         if child is None:
@@ -210,7 +210,7 @@ class RadixTree(TreeEdits):
             if node.children is None and node.parent is not None:
                 node.tokens.append(token)
                 node.add_slot(slot)
-                self._lengthened(node, 1, cursor)
+                self._advance_cursor(node, 1, cursor)
                 return
             child = self._add_child(node, (token,), [(slot, 1)])
         self._pin_one(child)
@@ -292,7 +292,7 @@ class RadixTree(TreeEdits):
                 if not self._split_past_cursors():
                     break
                 continue
-            self.eviction.evicted(leaf)
+            self.eviction.note_eviction(leaf)
             keep = max(0, len(leaf.tokens) - missing)
             self.ghosts.evict(leaf, keep)
             self.evicted.add(leaf, keep, self.clock, reason)
@@ -343,7 +343,7 @@ class RadixTree(TreeEdits):
         if node.children is None and node.parent is not None:
             node.tokens.frombytes(tokens.tobytes())
             node.add_extents(extents)
-            self._lengthened(node, len(tokens), cursor)
+            self._advance_cursor(node, len(tokens), cursor)
             return
         child = self._add_child(node, tokens, extents)
         self._pin_one(child)

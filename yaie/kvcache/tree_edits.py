@@ -148,7 +148,7 @@ class TreeEdits:
             gone.parent = gone.children = gone.chain = None
         self.num_nodes -= len(chain) - 1
 
-    def _lengthened(self, node: Node, count: int, cursor: Cursor) -> None:
+    def _advance_cursor(self, node: Node, count: int, cursor: Cursor) -> None:
         """Move `cursor` to the end of a live leaf that has grown in place by `count` tokens."""
         self.num_live += count
         cursor.offset = len(node.tokens)
@@ -216,7 +216,7 @@ class TreeEdits:
             self.num_live += len(node.tokens)
             if node.entry:
                 if is_use:
-                    self.eviction.reused(node, self.clock)
+                    self.eviction.note_reuse(node, self.clock)
                 self.evictable.discard(node)
         node.refs += 1
         node.uses += is_use

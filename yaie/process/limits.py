@@ -37,7 +37,7 @@ def own_groups(controller: str) -> list[tuple[int, Path]]:
     return found
 
 
-def allowed_processors() -> int | None:
+def read_cpu_quota() -> int | None:
     """Return the CPU quota in processors, rounded up; None without a limit."""
     quotas = [_quota(version, group) for version, group in own_groups("cpu")]
     return min((max(1, math.ceil(quota)) for quota in quotas if quota is not None), default=None)

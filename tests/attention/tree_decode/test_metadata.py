@@ -79,7 +79,7 @@ def test_sections_are_disjoint_and_aligned() -> None:
 def test_a_grown_capacity_holds_both() -> None:
     small = Capacity(rows=3, keys=100, items=8, partials=9)
     large = Capacity(rows=2, keys=1000, items=1, partials=17)
-    grown = small.grown_for(large)
+    grown = small.grow_for(large)
     assert grown == Capacity(rows=4, keys=1024, items=8, partials=32)
     assert grown.holds(small) and grown.holds(large)
     assert not small.holds(large)

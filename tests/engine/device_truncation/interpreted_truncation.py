@@ -26,7 +26,7 @@ from yaie.device.queue import PlainQueue
 from yaie.engine.sampling.cpu_sampler import Sampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.device.device_truncation import Limits
-from yaie.engine.sampling.device.truncation_choice import checked
+from yaie.engine.sampling.device.truncation_choice import check_truncation
 from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
 IS_LARGE = os.environ.get("TRUNCATION_SET") == "large"
@@ -88,7 +88,7 @@ def test_borders_between_numbers_of_no_difference() -> None:
 
 
 def test_a_working_kernel_passes_its_first_launch() -> None:
-    assert checked(TritonTruncation(), CPU, 5000).name == "triton"
+    assert check_truncation(TritonTruncation(), CPU, 5000).name == "triton"
 
 
 def sampled(sampler: DeviceSampler | Sampler, logits: torch.Tensor, seed: int) -> list[Any]:

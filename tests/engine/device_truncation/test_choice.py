@@ -17,7 +17,7 @@ from yaie.device.queue import DeviceQueue, PlainQueue
 from yaie.engine.sampling.device import truncation_choice as choosing
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.device.device_truncation import Limits, PlainTruncation
-from yaie.engine.sampling.device.truncation_choice import checked, choose_truncation
+from yaie.engine.sampling.device.truncation_choice import check_truncation, choose_truncation
 from yaie.engine.scheduled_step import SampleTask
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -92,7 +92,9 @@ def test_a_failing_kernel_is_left_out(
 ) -> None:
     monkeypatch.setattr(choosing, "obstacle", lambda: None)
     monkeypatch.setitem(sys.modules, LAUNCHES, SimpleNamespace(TritonTruncation=kernel))
-    monkeypatch.setattr(choosing, "checked", lambda found, *_: checked(found, CPU, 5000))
+    monkeypatch.setattr(
+        choosing, "check_truncation", lambda found, *_: check_truncation(found, CPU, 5000)
+    )
     assert choose_truncation(CUDA, 5000).name == "torch"
     assert why in caplog.text and "much more" not in caplog.text
 
@@ -101,7 +103,9 @@ def test_a_working_kernel_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = SimpleNamespace(TritonTruncation=_Overwriting)
     monkeypatch.setattr(choosing, "obstacle", lambda: None)
     monkeypatch.setitem(sys.modules, LAUNCHES, kernel)
-    monkeypatch.setattr(choosing, "checked", lambda found, *_: checked(found, CPU, 5000))
+    monkeypatch.setattr(
+        choosing, "check_truncation", lambda found, *_: check_truncation(found, CPU, 5000)
+    )
     assert isinstance(choose_truncation(CUDA, 5000), _Overwriting)
 
 

@@ -68,7 +68,7 @@ class FlashInferBackend:
         """See `AttentionBackend.prepare`. Plans for all kinds of layers met before."""
         return FlashInferStep(self, plan)
 
-    def unshared(self) -> UnsharedFlashInfer:
+    def make_unshared(self) -> UnsharedFlashInfer:
         """Return a view of the backend in whose steps each row reads its whole path by itself."""
         return UnsharedFlashInfer(self)
 

@@ -45,7 +45,7 @@ class Groups:
         """True if every group has exactly one query."""
         return self.num_queries == len(self.query_indptr) - 1
 
-    def padded_to(self, num_queries: int, slot: int) -> Groups:
+    def pad_to(self, num_queries: int, slot: int) -> Groups:
         """Return groups of one query with more of them, which read the key in `slot`."""
         missing = num_queries - self.num_queries
         more = np.arange(1, missing + 1, dtype=np.int32)
@@ -133,7 +133,7 @@ def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
     depends on both positions, and each run reads its own keys, `window` of them before its first.
     """
     if window is None or int(paths.positions.max()) < window:
-        return _shared(paths)
+        return _make_shared(paths)
     return make_unshared(paths, window)
 
 
@@ -160,7 +160,7 @@ def make_unshared(paths: RowPaths, window: int | None) -> Cascade:
     return Cascade(own, None, (0,), window - 1 if window is not None and hides else -1)
 
 
-def _shared(paths: RowPaths) -> Cascade:
+def _make_shared(paths: RowPaths) -> Cascade:
     first, last = paths.runs
     owners = paths.owners[first]
     lengths = paths.positions[last] - paths.first_positions[owners] + 1

@@ -86,7 +86,7 @@ class FlashInferStaticStep:
                 cascade = make_cascade(paths, window)
                 if cascade.shared is not None:
                     cascade = make_unshared(paths, window)
-                groups[window] = cascade.own.padded_to(self._shape.num_rows, self._shape.spare_slot)
+                groups[window] = cascade.own.pad_to(self._shape.num_rows, self._shape.spare_slot)
             wrapper.plan(groups[window])
 
     def write(

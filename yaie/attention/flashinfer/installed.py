@@ -18,7 +18,7 @@ MEANWHILE = "or use --attention-backend reference meanwhile"
 
 def obstacle() -> str | None:
     """Return why FlashInfer cannot be used and what to do; None if it can."""
-    found = installed_version()
+    found = find_version()
     if found is None:
         return f"FlashInfer is not installed; {INSTALL}, {MEANWHILE}"
     if not Version(LEAST_VERSION) <= Version(found) < Version(FIRST_UNKNOWN_VERSION):
@@ -29,7 +29,7 @@ def obstacle() -> str | None:
     return None
 
 
-def installed_version() -> str | None:
+def find_version() -> str | None:
     """Return FlashInfer's version; None if it is not installed."""
     if importlib.util.find_spec("flashinfer") is None:
         return None

@@ -34,9 +34,11 @@ def check_kind(kind: LayerKind) -> None:
 
 def _obstacle_to(kind: LayerKind) -> str | None:
     if kind.dtype not in DTYPES:
-        return f"it computes in bfloat16 or float16, and dtype is {_shown(kind.dtype)}"
+        return f"it computes in bfloat16 or float16, and dtype is {_dtype_name(kind.dtype)}"
     if kind.kv_dtype not in (kind.dtype, *FLOAT8_DTYPES):
-        return f"with dtype {_shown(kind.dtype)} it reads no pool of {_shown(kind.kv_dtype)}"
+        return (
+            f"with dtype {_dtype_name(kind.dtype)} it reads no pool of {_dtype_name(kind.kv_dtype)}"
+        )
     if kind.key_width != kind.value_width or kind.key_width not in WIDTHS:
         return (
             f"its heads are {kind.key_width} wide and its values {kind.value_width}; both must be "
@@ -45,7 +47,7 @@ def _obstacle_to(kind: LayerKind) -> str | None:
     return None
 
 
-def _shown(dtype: torch.dtype) -> str:
+def _dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
@@ -72,7 +74,7 @@ def load_modules(
             reason = next((line for line in str(error).splitlines() if line.strip()), "")
             raise ConfigError(
                 f"FlashInfer lacks a module for heads of {kind.key_width} in "
-                f"{_shown(kind.dtype)} and could not compile it "
+                f"{_dtype_name(kind.dtype)} and could not compile it "
                 f"({type(error).__name__}: {reason[:200]}); install nvcc and set CUDA_HOME, "
                 f"{MEANWHILE}",
                 param="attention_backend",

@@ -61,7 +61,7 @@ class DeviceMetadata:
         if not self.capacity.holds(needed) or len(tables) != len(self._layout.tables):
             if self._fixed is not None and not self._fixed.holds(needed):
                 raise ValueError(f"a step needs {needed}, but the captured size is {self._fixed}")
-            capacity = self._fixed or self.capacity.grown_for(needed)
+            capacity = self._fixed or self.capacity.grow_for(needed)
             self._layout = MetadataLayout(capacity, len(tables))
             self._allocate()
         used = self._layout.fill(self._numbers, plan, tables)

@@ -39,7 +39,7 @@ class Capacity:
         """Return True if a step of these needs fits."""
         return all(getattr(self, each.name) >= getattr(other, each.name) for each in fields(self))
 
-    def grown_for(self, other: Capacity) -> Capacity:
+    def grow_for(self, other: Capacity) -> Capacity:
         """Return a capacity for both, with room to grow: powers of two."""
         return Capacity(
             *(

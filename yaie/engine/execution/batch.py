@@ -83,14 +83,14 @@ class Batch:
             self.write(spec, keys[0].transpose(0, 1), values[0].transpose(0, 1))
         return self.attend_rows(spec, queries[0].transpose(0, 1), arguments.sinks)[None]
 
-    def stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
-        """See `DecoderStep.stored`."""
+    def view_stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
+        """See `DecoderStep.view_stored`."""
         layer = spec.stored_layer
         return self._pool.keys(layer), self._pool.values(layer)
 
     def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
         """See `DecoderStep.write`; keys of an int8 pool are spread first."""
-        pool_keys, pool_values = self.stored(spec)
+        pool_keys, pool_values = self.view_stored(spec)
         if isinstance(pool_keys, QuantizedRows):
             keys = spread(keys)
         self._prepared.write(pool_keys, pool_values, keys, values)
@@ -99,7 +99,7 @@ class Batch:
         self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
     ) -> torch.Tensor:
         """See `DecoderStep.attend_rows`; queries over an int8 pool are spread as its keys are."""
-        pool_keys, pool_values = self.stored(spec)
+        pool_keys, pool_values = self.view_stored(spec)
         if isinstance(pool_keys, QuantizedRows):
             queries = spread(queries)
         return self._prepared.attend(spec, queries, pool_keys, pool_values, sinks)

@@ -115,20 +115,20 @@ def _open_backend(
 ) -> AttentionBackend:
     """Return the backend that is ready for the model; of "auto", the first that can compute it."""
 
-    def opened(backend: AttentionBackend) -> AttentionBackend:
+    def open_layers(backend: AttentionBackend) -> AttentionBackend:
         backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
         return backend
 
     first = choose_backend(loaded.device, wanted, exact=exact)
     try:
-        return opened(first)
+        return open_layers(first)
     except ConfigError as error:
         if wanted != "auto" or exact:
             raise
         reason = error
     for name in names_after(first, loaded.device):
         try:
-            backend = opened(choose_backend(loaded.device, name))
+            backend = open_layers(choose_backend(loaded.device, name))
         except ConfigError as error:
             reason = error
             continue

@@ -25,7 +25,7 @@ from yaie.engine.execution.decode_graphs import MOST_ROWS
 from yaie.engine.execution.executor import Executor
 from yaie.engine.sampling.device.device_sampler import sampling_bytes
 from yaie.models.architecture.loaded_model import LoadedModel
-from yaie.models.load.memory_plan import fit_to_pool, plan_memory, shown
+from yaie.models.load.memory_plan import fit_to_pool, format_size, plan_memory
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ def size_pool(
         num_slots=config.num_slots,
         device=loaded.device.type,
     )
-    log.info("the largest step takes %s: %s", shown(step), plan)
+    log.info("the largest step takes %s: %s", format_size(step), plan)
     max_model_len = fit_to_pool(config, metadata.context_len, plan)
     return replace(
         loaded,
@@ -109,19 +109,20 @@ def _largest_step(
     Raises `NotEnoughMemory` if there is none: with the largest of half, a quarter ... that fits.
     """
     wanted = rows = config.max_step_rows
+    weights = format_size(loaded.metadata.weight_bytes)
     while rows:
         peak = _try_step(loaded, rows, config.max_running, make_executor, meter)
         if peak is not None and rows == wanted:
             return peak
         if peak is not None:
             raise NotEnoughMemory(
-                f"a step of max_step_rows {wanted} rows does not fit into the memory beside the "
-                f"weights ({shown(loaded.metadata.weight_bytes)}); use --max-step-rows {rows}",
+                f"a step of max_step_rows {wanted} rows does not fit into the memory left by the "
+                f"weights ({weights}); use --max-step-rows {rows}",
                 param="max_step_rows",
             )
         rows //= 2
     raise NotEnoughMemory(
-        f"the weights ({shown(loaded.metadata.weight_bytes)}) leave no memory for a step of one "
+        f"the weights ({weights}) leave no memory for a step of one "
         "token; use a smaller or a quantized model, or free some memory"
     )
 

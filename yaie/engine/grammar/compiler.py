@@ -63,7 +63,7 @@ class GrammarCompiler:
         self._cache_bytes = cache_bytes
         self._num_cached_bytes = 0
 
-    def cached(self, grammar: Grammar) -> GrammarState | None:
+    def find_cached(self, grammar: Grammar) -> GrammarState | None:
         """Return a new state if the grammar has been compiled before and is still kept."""
         key = (grammar.kind, grammar.source)
         with self._lock:
@@ -76,24 +76,24 @@ class GrammarCompiler:
     def prepare(self) -> None:
         """Read the tokenizer, unless that is done; a fault is reported by `compile`."""
         with contextlib.suppress(YaieError):
-            self._shared_tokenizer("grammar")
+            self._get_tokenizer("grammar")
 
     def compile(self, grammar: Grammar) -> GrammarState:
         """Return a new state at the start of an answer; takes milliseconds to seconds.
 
         Raises `InvalidRequest` if the grammar is wrong, too large, or beyond what is supported.
         """
-        state = self.cached(grammar)
+        state = self.find_cached(grammar)
         if state is not None:
             return state
         check_size(grammar)
         source = _translate(grammar)
         matcher = LLMatcher(
-            self._shared_tokenizer(grammar.param), source, log_level=0, limits=self._limits
+            self._get_tokenizer(grammar.param), source, log_level=0, limits=self._limits
         )
         if matcher.is_error():
             raise _invalid(grammar, matcher.get_error())
-        ends = frozenset(self._shared_tokenizer(grammar.param).eos_tokens)
+        ends = frozenset(self._get_tokenizer(grammar.param).eos_tokens)
         state = GrammarState(
             matcher, param=grammar.param, vocab_size=self._vocab_size, end_token_ids=ends
         )
@@ -117,7 +117,7 @@ class GrammarCompiler:
                 oldest, _ = self._cache.popitem(last=False)
                 self._num_cached_bytes -= _size_of(oldest)
 
-    def _shared_tokenizer(self, param: str) -> LLTokenizer:
+    def _get_tokenizer(self, param: str) -> LLTokenizer:
         with self._tokenizer_lock:
             if self._tokenizer is None:
                 try:

@@ -107,7 +107,7 @@ class GrammarState:
             self._check()
         self.is_over = self._matcher.is_stopped()
 
-    def forced(self) -> list[int]:
+    def find_forced(self) -> list[int]:
         """Return the tokens that must come next, whatever the model says; often none.
 
         They are the tokens into which the tokenizer itself divides that text.

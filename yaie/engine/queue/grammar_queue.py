@@ -44,7 +44,7 @@ class GrammarQueue:
 
         Raises `InvalidRequest` or `Overloaded`.
         """
-        if self._compiler.cached(grammar) is not None:
+        if self._compiler.find_cached(grammar) is not None:
             return
         compilation = self._threads.start(grammar)
         while (outcome := self._threads.outcome(compilation, grammar.param)) is None:
@@ -57,7 +57,7 @@ class GrammarQueue:
 
         Raises `Overloaded` if too many grammars are being compiled.
         """
-        state = self._compiler.cached(grammar)
+        state = self._compiler.find_cached(grammar)
         if state is not None:
             _give(request, state)
             return True
@@ -84,15 +84,15 @@ class GrammarQueue:
         """
         if not self._entries:
             return []
-        found = self._ended()
+        found = self._find_ended()
         if not found and may_wait:
             self._threads.wait(_POLL_S)
-            found = self._ended()
+            found = self._find_ended()
         for entry in found:
             del self._entries[entry.request.request_id]
         return found
 
-    def _ended(self) -> list[PendingGrammar]:
+    def _find_ended(self) -> list[PendingGrammar]:
         ended = []
         for entry in self._entries.values():
             outcome = self._threads.outcome(entry.compilation, entry.param)

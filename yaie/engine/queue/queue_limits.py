@@ -151,7 +151,7 @@ class Backlog:
         self._had_overdue = bool(overdue)
         return overdue
 
-    def timed_out(self, request: Request) -> QueueTimedOut:
+    def make_timeout(self, request: Request) -> QueueTimedOut:
         """Return the error of an overdue request; it advises by the limit that ended it."""
         limit_s, after_s = self.limit_s(request), self.retry_after_s
         is_own = limit_s < self._timeout_s

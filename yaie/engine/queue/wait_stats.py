@@ -77,7 +77,7 @@ class Waits:
                 self._records.items(),
                 key=lambda item: (item[1].num_waiting, item[1].tokens),
             )
-            self._top = tuple(_shown(tenant, record) for tenant, record in ranked)
+            self._top = tuple(_make_stats(tenant, record) for tenant, record in ranked)
         return WaitStats(counts=tuple(self._counts), total_s=self._total_s, tenants=self._top)
 
     def _record(self, tenant: str) -> _Record:
@@ -95,7 +95,7 @@ class Waits:
             self._records[tenant] = record
 
 
-def _shown(tenant: str, record: _Record) -> TenantStats:
+def _make_stats(tenant: str, record: _Record) -> TenantStats:
     return TenantStats(
         tenant=tenant,
         num_waiting=record.num_waiting,

@@ -32,12 +32,12 @@ from yaie.engine.sampling.logit_rules import (
     RULES,
     GrammarMask,
     LogitRule,
-    enabled_rules,
-    joined_forbidden,
+    join_forbidden,
+    select_rules,
 )
 from yaie.engine.sampling.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling.masked_sampling import sample_masked
-from yaie.engine.sampling.sampling_errors import checked_row, failed, no_token, non_finite
+from yaie.engine.sampling.sampling_errors import check_row, no_token, non_finite, wrap_error
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import SampledToken, SampleTask
 from yaie.kernels.library import Library
@@ -127,11 +127,11 @@ class Sampler:
         routes = _Routes()
         for i, task in enumerate(tasks):
             try:
-                state, row = task.state, checked_row(task.logit_row, len(best))
+                state, row = task.state, check_row(task.logit_row, len(best))
                 if not math.isfinite(best[row]):
                     results[i] = non_finite(state)
                     continue
-                rules = enabled_rules(self._rules, state) if state.rules is None else state.rules
+                rules = select_rules(self._rules, state) if state.rules is None else state.rules
                 if rules:
                     rules = tuple(rule for rule in rules if rule.applies(state))
                 is_masked_alone = len(rules) == 1 and type(rules[0]) is GrammarMask
@@ -149,14 +149,14 @@ class Sampler:
                     results[i] = best_ids[row]
                     continue
                 if keeps_best and self._kernels is not None:
-                    forbidden = joined_forbidden(rules, state)
+                    forbidden = join_forbidden(rules, state)
                     if forbidden is not None:
                         routes.in_place.append((i, forbidden))
                         continue
                 is_changed = any(not rule.after_temperature for rule in rules)
                 (routes.changed if is_changed else routes.copied).append(i)
             except Exception as error:
-                results[i] = failed(error)
+                results[i] = wrap_error(error)
         return routes
 
     def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
@@ -183,7 +183,7 @@ class Sampler:
                 uniforms.append(tasks[i].state.next_uniform())
                 sampled.append((i, forbidden))
             except Exception as error:
-                results[i] = failed(error)
+                results[i] = wrap_error(error)
         rows = [tasks[i].logit_row for i, _ in sampled]
         params = [tasks[i].state.params for i, _ in sampled]
         tokens = sample_tokens(
@@ -217,7 +217,7 @@ class Sampler:
             if results[i] is None:
                 results[i] = no_token(self._rules, state)
         except Exception as error:
-            results[i] = failed(error)
+            results[i] = wrap_error(error)
 
     def _chunks(self, task_indices: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
@@ -235,7 +235,7 @@ class Sampler:
             tokens = self._sample_copies(logits, [tasks[i] for i in task_indices])
         except Exception as error:
             if len(task_indices) == 1:
-                results[task_indices[0]] = failed(error)
+                results[task_indices[0]] = wrap_error(error)
                 return
             for i in task_indices:
                 self._sample_isolated(logits, tasks, [i], results)
@@ -284,7 +284,7 @@ class Sampler:
         """Apply the rules of one stage to the rows of `own` [states, vocab], in place."""
         rows: dict[LogitRule, list[tuple[int, SamplingState]]] = {}
         for i, state in enumerate(states):
-            for rule in enabled_rules(self._rules, state):
+            for rule in select_rules(self._rules, state):
                 if rule.after_temperature is after_temperature and rule.applies(state):
                     rows.setdefault(rule, []).append((i, state))
         for rule in self._rules:

@@ -33,7 +33,7 @@ class LogitRule:
     param: ClassVar[str | None] = None  # the request's parameter, where the rule forbids tokens
     after_temperature: ClassVar[bool] = False  # True: act on scaled logits of random samples
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the rule may ever change a row of this sequence."""
         raise NotImplementedError
 
@@ -99,7 +99,7 @@ class MaskRule(LogitRule):
 class GrammarMask(MaskRule):
     """Forbid every token that the grammar of the answer excludes."""
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the request has a grammar."""
         return state.grammar is not None
 
@@ -129,7 +129,7 @@ class AllowedTokenIds(MaskRule):
 
     param = "allowed_token_ids"
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the request has such a list."""
         return state.allowed is not None
 
@@ -170,7 +170,7 @@ class MinTokens(SparseRule):
 
     param = "min_tokens"
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if a minimum is set and there is an end token to forbid."""
         return state.params.min_tokens > 0 and len(state.end_token_ids) > 0
 
@@ -203,7 +203,7 @@ class BadWordsMask(SparseRule):
 
     param = "bad_words"
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the request has bad words."""
         return state.bad_words is not None
 
@@ -234,7 +234,7 @@ class BadWordsMask(SparseRule):
 class ReasoningEnd(LogitRule):
     """Leave the token alone that ends the reasoning, beyond the limit on its tokens."""
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the request has such a limit."""
         return state.reasoning is not None
 
@@ -258,7 +258,7 @@ class ReasoningEnd(LogitRule):
 class LogitBias(SparseRule):
     """Add `logit_bias` to the logits of its tokens."""
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the request has a bias."""
         return state.bias is not None
 
@@ -275,7 +275,7 @@ class LogitBias(SparseRule):
 class RepetitionPenalty(SparseRule):
     """Divide positive logits of tokens in prompt or output by the penalty, multiply the others."""
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the penalty differs from 1."""
         return state.seen is not None
 
@@ -296,7 +296,7 @@ class OutputPenalties(SparseRule):
     One rule for both penalties, since they count the same tokens and their sum is rounded once.
     """
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if one of the penalties differs from 0."""
         return state.output is not None
 
@@ -321,7 +321,7 @@ class Truncation(LogitRule):
 
     after_temperature = True
 
-    def enabled(self, state: SamplingState) -> bool:
+    def is_enabled(self, state: SamplingState) -> bool:
         """Return True if one of the three is set and a token is sampled at random."""
         params = state.params
         return not params.is_greedy and (params.min_p > 0 or self._by_rank(state))
@@ -356,14 +356,14 @@ RULES: tuple[LogitRule, ...] = (
 )
 
 
-def enabled_rules(rules: Sequence[LogitRule], state: SamplingState) -> tuple[LogitRule, ...]:
+def select_rules(rules: Sequence[LogitRule], state: SamplingState) -> tuple[LogitRule, ...]:
     """Return the rules that may ever change a row of this sequence; the state keeps them."""
     if state.rules is None:
-        state.rules = tuple(rule for rule in rules if rule.enabled(state))
+        state.rules = tuple(rule for rule in rules if rule.is_enabled(state))
     return state.rules
 
 
-def joined_forbidden(rules: Sequence[LogitRule], state: SamplingState) -> NDArray[np.int64] | None:
+def join_forbidden(rules: Sequence[LogitRule], state: SamplingState) -> NDArray[np.int64] | None:
     """Return the tokens that the applying `rules` forbid; None if one of the rules does more."""
     if not rules:
         return NO_TOKENS

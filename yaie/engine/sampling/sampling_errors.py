@@ -12,14 +12,14 @@ from yaie.base.errors import (
     YaieError,
     as_shown,
 )
-from yaie.engine.sampling.logit_rules import LogitRule, enabled_rules
+from yaie.engine.sampling.logit_rules import LogitRule, select_rules
 from yaie.engine.sampling_state import SamplingState
 
 
 def no_token(rules: Sequence[LogitRule], state: SamplingState) -> YaieError:
     """Return the error of a sequence whose rules forbid every token."""
     position = f"no token is allowed at output position {state.num_output}"
-    for rule in enabled_rules(rules, state):
+    for rule in select_rules(rules, state):
         if rule.param is not None and rule.applies(state):
             setting, value = rule.param, getattr(state.params, rule.param, None)
             if value is not None:
@@ -36,7 +36,7 @@ def no_token(rules: Sequence[LogitRule], state: SamplingState) -> YaieError:
     return InvalidRequest(f"{position}: bias and penalties leave no finite logit")
 
 
-def checked_row(row: int, num_rows: int) -> int:
+def check_row(row: int, num_rows: int) -> int:
     """Return `row` if the logits have it. Raises `InvariantViolated`."""
     if not 0 <= row < num_rows:
         raise InvariantViolated(
@@ -53,7 +53,7 @@ def non_finite(state: SamplingState) -> YaieError:
     )
 
 
-def failed(error: Exception) -> YaieError:
+def wrap_error(error: Exception) -> YaieError:
     """Return an exception as the error of its sequence."""
     if isinstance(error, YaieError):
         return error

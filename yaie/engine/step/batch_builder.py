@@ -146,7 +146,7 @@ class StepRows:
         self.limit = max(1, num_rows // 2)
         self._num_good = 0
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """Count a step."""
         if self.limit == self._most:
             return

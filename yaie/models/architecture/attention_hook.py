@@ -117,12 +117,12 @@ def _check_keywords(module: torch.nn.Module, others: dict[str, object]) -> None:
         if name == "is_causal" and value is True:
             continue
         raise ModelUnsupported(
-            f"{type(module).__name__} passes {name}={_shown(value)} to its attention function, "
+            f"{type(module).__name__} passes {name}={_describe(value)} to its attention function, "
             f"with an unknown effect on the result"
         )
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"tensor of shape {list(value.shape)}"
     return repr(value)[:60]

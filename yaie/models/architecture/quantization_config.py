@@ -71,14 +71,14 @@ class StoredQuantization:
         return next(iter(by_name + by_pattern + by_class), None)
 
 
-def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
+def read_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
     """Return the quantization that a `config.json` describes; None for plain weights.
 
     Raises `ModelUnsupported` for unsupported settings, with the setting and an alternative.
     """
     settings = config.get("quantization_config") or config.get("compression_config")
     if not settings and _is_of_mlx(config.get("quantization")):
-        raise _refused("packed by MLX, which is not served")
+        raise _make_error("packed by MLX, which is not served")
     if not settings:
         return None
     if not isinstance(settings, Mapping):
@@ -86,12 +86,12 @@ def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
     named = settings.get("quant_method")
     if not named:
         hint = " (MLX names none, and is not served)" if "group_size" in settings else ""
-        raise _refused(f"quantization_config names no quant_method{hint}", _IF_PLAIN)
+        raise _make_error(f"quantization_config names no quant_method{hint}", _IF_PLAIN)
     method = str(named).replace("_", "-")
     read = _METHODS.get(method)
     if read is None:
         hint = " (a GPTQ export of it would be)" if method in _WITH_GPTQ_EXPORT else ""
-        raise _refused(f"the method {method} is not served{hint}", _IF_PLAIN)
+        raise _make_error(f"the method {method} is not served{hint}", _IF_PLAIN)
     return read(settings)
 
 
@@ -109,7 +109,7 @@ def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
     if settings.get("is_marlin_format"):
         layout = "marlin"
     if layout not in ("gptq", "gptq_v2"):
-        raise _refused(f"the GPTQ checkpoint format {layout} is packed for another engine")
+        raise _make_error(f"the GPTQ checkpoint format {layout} is packed for another engine")
     _require_words_of_32_bits(settings)
     dynamic = settings.get("dynamic") or {}
     if not isinstance(dynamic, Mapping):
@@ -142,10 +142,10 @@ def _read_awq(settings: Mapping[str, Any]) -> StoredQuantization:
     if settings.get("backend") == "llm-awq":
         version = "llm-awq"
     if version != "gemm":
-        raise _refused(f"the AWQ version {version} is not served, only gemm is")
+        raise _make_error(f"the AWQ version {version} is not served, only gemm is")
     bits = _bits(settings.get("bits", settings.get("w_bit")), "AWQ")
     if bits != 4:
-        raise _refused(f"AWQ packs 4 bits, not {bits}")
+        raise _make_error(f"AWQ packs 4 bits, not {bits}")
     _require_words_of_32_bits(settings)
     group_size = settings.get("group_size", settings.get("q_group_size", -1))
     is_symmetric = settings.get("zero_point", True) is False
@@ -156,10 +156,10 @@ def _read_awq(settings: Mapping[str, Any]) -> StoredQuantization:
 def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization | None:
     sparsity = settings.get("sparsity_config") or {}
     if isinstance(sparsity, Mapping) and str(sparsity.get("format") or "dense") != "dense":
-        raise _refused(f"the weights are stored sparse ({sparsity['format']})")
+        raise _make_error(f"the weights are stored sparse ({sparsity['format']})")
     transforms = settings.get("transform_config") or {}
     if not isinstance(transforms, Mapping) or transforms.get("config_groups"):
-        raise _refused("its transform_config rotates weights and activations")
+        raise _make_error("its transform_config rotates weights and activations")
     groups = settings.get("config_groups")
     has_kv_scales = settings.get("kv_cache_scheme") is not None
     if has_kv_scales and groups in ({}, None):
@@ -178,24 +178,24 @@ def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization 
 def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerFormat:
     weights = group.get("weights")
     if not isinstance(weights, Mapping):
-        raise _refused(f"{name} quantizes activations without weights")
+        raise _make_error(f"{name} quantizes activations without weights")
     layout = str(group.get("format") or shared)
     if weights.get("type") == "float" and layout in ("float-quantized", "naive-quantized"):
         return _float8_group(name, group, weights)
     if layout == "nvfp4-pack-quantized":
         return _nvfp4_group(name, weights)
     if layout not in ("int-quantized", "pack-quantized"):
-        raise _refused(f"the format {layout} of {name} is not served")
+        raise _make_error(f"the format {layout} of {name} is not served")
     kind = weights.get("type", "int")
     if kind != "int":
-        raise _refused(f"the weights of {name} are {kind} with {weights.get('num_bits')} bits")
+        raise _make_error(f"the weights of {name} are {kind} with {weights.get('num_bits')} bits")
     strategy = weights.get("strategy") or ("group" if weights.get("group_size") else "tensor")
     if strategy == "group" and weights.get("group_size") == -1:
         strategy = "channel"
     if strategy not in ("tensor", "channel", "group"):
-        raise _refused(f"the weights of {name} are scaled by {strategy}")
+        raise _make_error(f"the weights of {name} are scaled by {strategy}")
     if weights.get("dynamic"):
-        raise _refused(f"the weights of {name} are quantized again at run time")
+        raise _make_error(f"the weights of {name} are quantized again at run time")
     _check_activations(name, group)
     return LayerFormat(
         layout="int-quantized" if layout == "int-quantized" else "pack-quantized",
@@ -208,23 +208,23 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
 def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any]) -> LayerFormat:
     """Return the format of weights in fp8; activations stay in the model's dtype."""
     if group.get("output_activations") is not None:
-        raise _refused(f"{name} quantizes the outputs of layers")
+        raise _make_error(f"{name} quantizes the outputs of layers")
     if weights.get("num_bits") != 8:
-        raise _refused(f"the weights of {name} are float with {weights.get('num_bits')} bits")
+        raise _make_error(f"the weights of {name} are float with {weights.get('num_bits')} bits")
     strategy = weights.get("strategy") or "tensor"
     if strategy == "block":
         return _float8(weights.get("block_structure"))
     if strategy == "group":
         return _float8([1, weights.get("group_size")])
     if strategy not in ("tensor", "channel"):
-        raise _refused(f"the weights of {name} are scaled by {strategy}")
+        raise _make_error(f"the weights of {name} are scaled by {strategy}")
     return _float8(None)
 
 
 def _nvfp4_group(name: str, weights: Mapping[str, Any]) -> LayerFormat:
     size = weights.get("group_size")
     if size not in (None, _NVFP4.group_size):
-        raise _refused(f"nvfp4 of {name} has groups of {size} inputs; those of 16 are served")
+        raise _make_error(f"nvfp4 of {name} has groups of {size} inputs; those of 16 are served")
     return _NVFP4
 
 
@@ -255,7 +255,7 @@ def _of_modelopt(settings: object) -> LayerFormat:
     algorithm = str(settings.get("quant_algo") if isinstance(settings, Mapping) else settings)
     found = _OF_MODELOPT.get(algorithm)
     if found is None:
-        raise _refused(f"the ModelOpt algorithm {algorithm} is not served")
+        raise _make_error(f"the ModelOpt algorithm {algorithm} is not served")
     return found
 
 
@@ -284,7 +284,7 @@ _OF_MODELOPT = {
 
 def _check_activations(name: str, group: Mapping[str, Any]) -> None:
     if group.get("output_activations") is not None:
-        raise _refused(f"{name} quantizes the outputs of layers")
+        raise _make_error(f"{name} quantizes the outputs of layers")
     inputs = group.get("input_activations")
     if inputs is None:
         return
@@ -292,9 +292,9 @@ def _check_activations(name: str, group: Mapping[str, Any]) -> None:
         raise _unreadable(f"config_groups.{name}.input_activations", inputs)
     if inputs.get("type", "int") != "int" or inputs.get("num_bits", 8) != 8:
         kind = f"{inputs.get('type')} with {inputs.get('num_bits')} bits"
-        raise _refused(f"the activations of {name} are {kind}; 8-bit integers are served")
+        raise _make_error(f"the activations of {name} are {kind}; 8-bit integers are served")
     if inputs.get("dynamic") is not True:
-        raise _refused(
+        raise _make_error(
             f"the activations of {name} are quantized with scales fixed beforehand (static); "
             f"dynamic activation quantization is served"
         )
@@ -313,7 +313,7 @@ _METHODS = {
 
 def _bits(value: object, what: str) -> int:
     if value not in _BITS or isinstance(value, bool) or not isinstance(value, int):
-        raise _refused(f"the weights of {what} have {value} bits")
+        raise _make_error(f"the weights of {what} have {value} bits")
     return value
 
 
@@ -328,14 +328,14 @@ def _group_size(value: object) -> int | None:
 def _require_words_of_32_bits(settings: Mapping[str, Any]) -> None:
     word = str(settings.get("pack_dtype") or "int32").removeprefix("torch.")
     if word != "int32":
-        raise _refused(f"the weights are packed into {word} instead of int32")
+        raise _make_error(f"the weights are packed into {word} instead of int32")
 
 
 def _target(target: str) -> str:
     if target.startswith(_REGEX):
         return _pattern(target.removeprefix(_REGEX))
     if target != _ALL and "." not in target and target[:1].isupper():
-        raise _refused(f"it quantizes modules of class {target}, not only linear layers")
+        raise _make_error(f"it quantizes modules of class {target}, not only linear layers")
     return target
 
 
@@ -347,7 +347,7 @@ def _pattern(pattern: str) -> str:
     return _REGEX + pattern
 
 
-def _refused(why: str, or_else: str = "") -> ModelUnsupported:
+def _make_error(why: str, or_else: str = "") -> ModelUnsupported:
     return ModelUnsupported(
         f"the weights are quantized, and {why}. Served are {SERVED}; or use a checkpoint in "
         f"bfloat16, float16 or float32{or_else}"

@@ -25,7 +25,7 @@ from yaie.models.architecture.architectures import (
     SUPPORTED,
     SupportedArchitecture,
 )
-from yaie.models.architecture.quantization_config import stored_quantization
+from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.text_backbones import text_config
 
 HOW_TO_ASK = (
@@ -74,7 +74,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     entry = _find(config)
     _check_numbers(config)
     name = entry.architecture
-    stored_quantization(config)
+    read_quantization(config)
     if config.get("transformers_weights"):
         raise ModelUnsupported(
             f"{name} cannot be served: config.json names a weight file of its own "
@@ -125,26 +125,26 @@ def _layer_types(config: dict[str, Any]) -> list[str]:
 
 def _check_names(config: dict[str, Any]) -> None:
     if not isinstance(config.get("model_type") or "", str):
-        raise _damaged("model_type", config["model_type"], "not a name")
+        raise _damage_error("model_type", config["model_type"], "not a name")
     for field in ("architectures", "layer_types"):
         names = config.get(field) or []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise _damaged(field, names, "not a list of names")
+            raise _damage_error(field, names, "not a list of names")
 
 
 def _check_numbers(config: dict[str, Any]) -> None:
     for field in _SIZES:
         size = config.get(field)
         if size is not None and (type(size) is not int or size < 1):
-            raise _damaged(field, size, "not a size")
+            raise _damage_error(field, size, "not a size")
     for _, table in rope_tables(config):
         for field in ("factor", _ORIGINAL_LIMIT):
             number = table.get(field)
             if number is not None and not (type(number) in (int, float) and 0 < number < inf):
-                raise _damaged(field, number, "not a positive number")
+                raise _damage_error(field, number, "not a positive number")
 
 
-def _damaged(field: str, value: object, why: str) -> ModelUnsupported:
+def _damage_error(field: str, value: object, why: str) -> ModelUnsupported:
     return ModelUnsupported(
         f"config.json is damaged: {field} is {str(value)[:80]!r}, which is {why}; "
         f"download it again",

@@ -37,7 +37,7 @@ def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, A
     for stored, tensor in checkpoint.tensors.items():
         name = text_name(stored)
         if name is not None and cross:
-            name = _renumbered(name, cross)
+            name = _renumber(name, cross)
         if name is not None:
             tensors[name] = replace(tensor, name=name, stored_as=stored)
     if not tensors:
@@ -64,7 +64,7 @@ def text_name(stored: str) -> str | None:
     return inner if inner.startswith(HEAD) else f"model.{inner}"
 
 
-def _renumbered(name: str, cross: list[int]) -> str | None:
+def _renumber(name: str, cross: list[int]) -> str | None:
     """Return a tensor's name without the layers for images; None for a tensor of these."""
     found = _LAYER.fullmatch(name)
     if found is None:
@@ -99,10 +99,10 @@ def _in_shape(
         if wanted != hidden and other == hidden:
             for part in (name, *(f"{name}{suffix}" for suffix in _SCALES)):
                 if part in tensors and len(tensors[part].shape) == 3:
-                    shaped[part] = _transposed(tensors[part])
+                    shaped[part] = _transpose(tensors[part])
     return shaped
 
 
-def _transposed(tensor: StoredTensor) -> StoredTensor:
+def _transpose(tensor: StoredTensor) -> StoredTensor:
     experts, first, second = tensor.shape
     return replace(tensor, shape=(experts, second, first), is_transposed=True)

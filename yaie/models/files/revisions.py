@@ -29,7 +29,7 @@ def split_revision(model: str) -> tuple[str, str | None]:
     return name, revision
 
 
-def cached_revisions(repository: str) -> dict[str, str]:
+def list_cached_revisions(repository: str) -> dict[str, str]:
     """Return the revisions in the local cache with their commits: names first, then commits.
 
     Commits whose snapshot holds a config are listed, and the names that lead to one.
@@ -43,13 +43,13 @@ def cached_revisions(repository: str) -> dict[str, str]:
     return found | {commit: commit for commit in sorted(commits)}
 
 
-def cached_commit(repository: str, revision: str) -> str | None:
+def find_cached_commit(repository: str, revision: str) -> str | None:
     """Return the commit of a revision in the local cache.
 
     The first 7 or more characters of one commit stand for it. Raises `ModelNotFound` if those of
     several do.
     """
-    present = cached_revisions(repository)
+    present = list_cached_revisions(repository)
     if revision in present:
         return present[revision]
     if not _SHORT_COMMIT.fullmatch(revision):
@@ -67,7 +67,7 @@ def unknown_revision(repository: str, revision: str, where: str) -> ModelNotFoun
     """Return the error for a revision that neither the cache nor the hub has."""
     present = [
         each[:_SHORT_LEN] if _COMMIT.fullmatch(each) else each
-        for each in cached_revisions(repository)
+        for each in list_cached_revisions(repository)
     ]
     more = [f"and {len(present) - _MAX_NAMED} more"] if len(present) > _MAX_NAMED else []
     named = ", ".join([*present[:_MAX_NAMED], *more])

@@ -46,7 +46,7 @@ class DecoderStep(Protocol):
     row_slots: torch.Tensor  # [rows]; -1: keys and values of the row are in the pool already
     logit_rows: torch.Tensor | int  # 0: all
 
-    def stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
+    def view_stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
         """Return the pool's keys and values of a layer, each [num_slots, num_kv_heads, width]."""
 
     def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
@@ -147,7 +147,7 @@ class FusedDecoder:
 
     def _store(self, layer: _Layer, step: DecoderStep) -> Store | None:
         """Return the places of a step's keys and values; None if the backend has to write them."""
-        keys, values = step.stored(layer.spec)
+        keys, values = step.view_stored(layer.spec)
         if isinstance(keys, QuantizedRows) or isinstance(values, QuantizedRows):
             return None
         if not self.operations.stores or keys.itemsize < _LEAST_STORED_BYTES:
@@ -218,10 +218,10 @@ def merge(modules: Sequence[nn.Linear | QuantizedLinear]) -> LinearMap:
     plain = [module for module in modules if isinstance(module, nn.Linear)]
     if len(plain) < len(modules):
         return lambda rows: torch.cat([module(rows) for module in modules], -1)
-    return _merged(plain)
+    return _merge_linears(plain)
 
 
-def _merged(modules: Sequence[nn.Linear]) -> LinearMap:
+def _merge_linears(modules: Sequence[nn.Linear]) -> LinearMap:
     with torch.inference_mode(False), torch.no_grad():
         weight = torch.cat([module.weight.detach() for module in modules])
         sizes = [module.out_features for module in modules]

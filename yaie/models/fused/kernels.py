@@ -153,7 +153,7 @@ def rotate_rows(
     if block < query_programs:
         head = block * QUERY_BLOCK + tl.arange(0, QUERY_BLOCK)
         is_element = (head < NUM_HEADS)[:, None] & is_column[None, :]
-        query = _turned(
+        query = _rotate(
             source + head[:, None] * WIDTH, column, other, is_element, cosine, sine,
             query_weight, query_epsilon, query_offset, is_column, WIDTH, NORMS_QUERIES,
         )  # fmt: skip
@@ -170,7 +170,7 @@ def rotate_rows(
             head = (block - query_programs) * KV_BLOCK + tl.arange(0, KV_BLOCK)
             is_element = (head < NUM_KV_HEADS)[:, None] & is_column[None, :]
             key_source = source + (NUM_HEADS + head[:, None]) * WIDTH
-            key = _turned(
+            key = _rotate(
                 key_source, column, other, is_element, cosine, sine,
                 key_weight, key_epsilon, key_offset, is_column, WIDTH, NORMS_KEYS,
             )  # fmt: skip
@@ -189,7 +189,7 @@ def rotate_rows(
 
 
 @triton.jit
-def _turned(
+def _rotate(
     source,
     column,
     other,

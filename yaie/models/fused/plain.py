@@ -28,7 +28,7 @@ class PlainOperations:
 
     def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
         """See `FusedOperations.norm`."""
-        return normed(rows.float(), norm).to(rows.dtype)
+        return normalize(rows.float(), norm).to(rows.dtype)
 
     def norm_in_place(self, rows: torch.Tensor, norm: Norm) -> None:
         """See `FusedOperations.norm_in_place`."""
@@ -44,7 +44,7 @@ class PlainOperations:
         first: Norm | None = None,
     ) -> torch.Tensor:
         """See `FusedOperations.add_norm`."""
-        wide = rows.float() if first is None else normed(rows.float(), first)
+        wide = rows.float() if first is None else normalize(rows.float(), first)
         residual.copy_(residual.float() + wide * factor)
         return residual if norm is None else self.norm(residual, norm)
 
@@ -65,8 +65,8 @@ class PlainOperations:
         every = projected.view(len(projected), sum(counts), heads.width)
         queries, keys, values = torch.split(every, counts, 1)
         turned = [
-            rotated(
-                rows.float() if norm is None else normed(rows.float(), norm),
+            rotate(
+                rows.float() if norm is None else normalize(rows.float(), norm),
                 positions,
                 heads.rotary,
             ).to(projected.dtype)
@@ -90,7 +90,7 @@ class PlainOperations:
         return queries
 
 
-def rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
+def rotate(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
     """Rotate float32 heads [rows, heads, width] by the positions of their rows."""
     if rotary is None:
         return wide
@@ -106,7 +106,7 @@ def rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) 
     return torch.cat((joined, rest), -1)
 
 
-def normed(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
+def normalize(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
     """Return float32 rows [..., width] normed, in float32."""
     if norm.centres:
         wide = wide - wide.mean(-1, keepdim=True)

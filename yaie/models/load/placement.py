@@ -81,7 +81,7 @@ def set_threads(wanted: int | None) -> None:
     The kernel would throttle threads beyond the quota in mid-step, and the others would wait.
     """
     if wanted is None:
-        allowed = limits.allowed_processors()
+        allowed = limits.read_cpu_quota()
         wanted = min(torch.get_num_threads(), allowed or torch.get_num_threads())
     if wanted != torch.get_num_threads():
         torch.set_num_threads(wanted)

@@ -54,7 +54,7 @@ class Packer:
         linear.exact = self._exact
         bias = parts.bias()
         if bias is not None:
-            wide = torch.zeros(self._padded(linear.num_outputs))
+            wide = torch.zeros(self._pad_outputs(linear.num_outputs))
             wide[: linear.num_outputs] = bias
             linear.bias = self.hold(wide)
         for module in parts.modules:
@@ -101,7 +101,7 @@ class Packer:
         """Keep a structure alive that another one points to."""
         self.held.append(structure)
 
-    def _padded(self, num_outputs: int) -> int:
+    def _pad_outputs(self, num_outputs: int) -> int:
         panel = self._library.panel_outputs
         return -(-num_outputs // panel) * panel
 
@@ -113,7 +113,7 @@ class Packer:
         num_outputs, num_inputs = weight.shape
         kind = KINDS[weight.dtype]
         packed_inputs = self._library.packed_inputs(kind, num_inputs)
-        packed = self._stream(self._padded(num_outputs) * packed_inputs, weight.dtype)
+        packed = self._stream(self._pad_outputs(num_outputs) * packed_inputs, weight.dtype)
         self._library.pack(
             weight.data_ptr(), packed.data_ptr(), num_outputs, num_inputs, kind, gated
         )
@@ -121,7 +121,7 @@ class Packer:
 
     def _pack_quantized(self, weight: QuantizedWeight, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.values.shape
-        padded, groups = self._padded(num_outputs), weight.scales.shape[1]
+        padded, groups = self._pad_outputs(num_outputs), weight.scales.shape[1]
         kind = _INTEGER_KINDS[weight.bits]
         packed_inputs = self._library.packed_inputs(kind, num_inputs)
         packed = self._stream(padded * packed_inputs * weight.bits // 8, torch.uint8)

@@ -26,7 +26,7 @@ from yaie.models.quantization.calibration_plan import (
     Calibration,
     Method,
     decoder_layers,
-    rounded_linears,
+    select_linears,
 )
 from yaie.models.quantization.gptq import factorize, round_by_inputs, round_by_squares
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
@@ -66,7 +66,7 @@ def _calibrate(model: Any, calibration: Calibration) -> int:
     sequences = calibration.sequences
     layers = decoder_layers(model)
     if layers is None:
-        raise _refused(model, "it has no list of decoder layers")
+        raise _make_error(model, "it has no list of decoder layers")
     _check(model, layers, sequences[0][:_CHECKED_TOKENS])
     runs = [_record(model, layers, tokens) for tokens in sequences]
     for index, (name, layer) in enumerate(layers.items()):
@@ -189,7 +189,7 @@ def _add_products(sums: torch.Tensor, rows: torch.Tensor) -> None:
 def _calibrate_layer(
     name: str, layer: nn.Module, runs: list[_Run], index: int, method: Method
 ) -> int:
-    linears = rounded_linears(name, layer)
+    linears = select_linears(name, layer)
     collector = _Collector(linears, method)
     is_run_again = method == "products"  # with rounded weights, for the next layer's inputs
     for run in runs if linears else []:
@@ -213,7 +213,7 @@ def _calibrate_layer(
     return len(rounded)
 
 
-def _mirrored(sums: torch.Tensor) -> torch.Tensor:
+def _mirror(sums: torch.Tensor) -> torch.Tensor:
     """Return the symmetric matrix of an upper triangle."""
     return sums.triu() + sums.triu(1).T
 
@@ -232,7 +232,7 @@ def _round_layer(
         if inputs.sums.dim() == 1:
             joined = round_by_squares(torch.cat(list(weights)), inputs.sums)
         else:
-            statistics = factorize(_mirrored(inputs.sums))
+            statistics = factorize(_mirror(inputs.sums))
             joined = round_by_inputs(torch.cat(list(weights)), statistics)
         sizes = [len(weight) for weight in weights]
         assert joined.zero_points is not None
@@ -299,13 +299,13 @@ def _check(model: Any, layers: Mapping[str, nn.Module], tokens: Sequence[int]) -
     for index, layer in enumerate(layers.values()):
         run.hidden = run.next(layer, index)
     if len(outputs) != 1 or not isinstance(outputs[0], torch.Tensor):
-        raise _refused(model, "its layers return more than hidden states")
+        raise _make_error(model, "its layers return more than hidden states")
     expected = outputs[0].float()
     if not bool(torch.isfinite(expected).all()):
-        raise _refused(model, "it computes non-finite numbers from the text")
+        raise _make_error(model, "it computes non-finite numbers from the text")
     bound = _TOLERANCE * float(expected.abs().max())
     if run.hidden.shape != expected.shape or bool(((run.hidden - expected).abs() > bound).any()):
-        raise _refused(model, "it computes more than its layers, one after another")
+        raise _make_error(model, "it computes more than its layers, one after another")
 
 
 @contextmanager
@@ -316,12 +316,12 @@ def _refusing(model: Any) -> Iterator[None]:
     except StartupError:
         raise
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _refused(model, f"its layers cannot be run alone: {first_line(error)}") from error
+        raise _make_error(model, f"its layers cannot be run alone: {first_line(error)}") from error
     except RuntimeError as error:  # of torch: shapes, or memory
-        raise _refused(model, f"its layers fail when run alone: {first_line(error)}") from error
+        raise _make_error(model, f"its layers fail when run alone: {first_line(error)}") from error
 
 
-def _refused(model: Any, why: str) -> ModelUnsupported:
+def _make_error(model: Any, why: str) -> ModelUnsupported:
     return ModelUnsupported(
         f"{type(model).__name__} cannot be calibrated: {why}; leave --calibrate out",
         param="calibrate",

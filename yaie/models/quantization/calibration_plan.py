@@ -59,7 +59,7 @@ def plan_calibration(
         log.warning("int4 is not calibrated: %s has no decoder layers", type(model).__name__)
         return None
     found = [
-        [tuple(linear.weight.shape) for linear in rounded_linears(name, layer).values()]
+        [tuple(linear.weight.shape) for linear in select_linears(name, layer).values()]
         for name, layer in (layers or {}).items()
     ]
     shapes = [shape for each in found for shape in each]
@@ -114,7 +114,7 @@ def decoder_layers(model: Any) -> dict[str, nn.Module] | None:
     return None
 
 
-def rounded_linears(name: str, layer: nn.Module) -> dict[str, nn.Linear]:
+def select_linears(name: str, layer: nn.Module) -> dict[str, nn.Linear]:
     """Return the linear layers that int4 rounds to 4 bits, by their name in the model."""
     named = ((f"{name}.{inner}", module) for inner, module in layer.named_modules())
     return {

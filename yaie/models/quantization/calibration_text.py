@@ -85,13 +85,11 @@ def _read_default(folder: Path) -> CalibrationText | None:
     template = ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
     tokens: list[int] = []
     for part in tomllib.loads(DEFAULT.read_text(encoding="utf-8"))["part"]:
-        tokens += _rendered(part, tokenizer, template)
+        tokens += _render(part, tokenizer, template)
     return CalibrationText(tuple(tokens[:MOST_TOKENS]), _begin(tokenizer), is_default=True)
 
 
-def _rendered(
-    part: dict[str, Any], tokenizer: Tokenizer, template: ChatTemplate | None
-) -> list[int]:
+def _render(part: dict[str, Any], tokenizer: Tokenizer, template: ChatTemplate | None) -> list[int]:
     if "text" in part:
         return tokenizer.encode(part["text"], add_special_tokens=False)
     messages = part["messages"]

@@ -19,7 +19,7 @@ from yaie.models.architecture.quantization_config import (
     LayerFormat,
     Layout,
     StoredQuantization,
-    stored_quantization,
+    read_quantization,
 )
 from yaie.models.files.checkpoint import Checkpoint, StoredTensor, without_layers_beyond
 from yaie.models.quantization.device.packed_layout import (
@@ -36,7 +36,7 @@ from yaie.models.quantization.float_formats import (
     module_of,
 )
 from yaie.models.quantization.layer_policy import why_dequantized, why_widened
-from yaie.models.quantization.tensor_shapes import damaged, group_of_input, shape_of_layer
+from yaie.models.quantization.tensor_shapes import damage_error, group_of_input, shape_of_layer
 
 _NUMBERS = ("F16", "BF16", "F32", "F64")
 _WEIGHTS = ("weight", "weight_packed", "_proj")  # suffixes; experts lack ".weight"
@@ -217,7 +217,7 @@ def read_stored_layout(
     Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized
     weights without a quantization in the config.
     """
-    quantization = stored_quantization(config)
+    quantization = read_quantization(config)
     if quantization is not None:
         own = without_layers_beyond(config, checkpoint)
         return read_layout(own, quantization, on_gpu=on_gpu)
@@ -248,7 +248,9 @@ def read_layout(
             continue
         found = quantization.format_of(module, tensor.name_in_file.rpartition(".")[0])
         if found is None or _MARKERS.get(found.layout) != part:
-            raise damaged(module, f"the config names no quantization for {name} ({tensor.kind})")
+            raise damage_error(
+                module, f"the config names no quantization for {name} ({tensor.kind})"
+            )
         tensors = _tensors_of(checkpoint, module, found)
         used |= {each.name for each in tensors.values()}
         layers.append(_layer(module, found, tensors, on_gpu=on_gpu))
@@ -275,7 +277,9 @@ def _float_layer(
     module = module_of(values.name)
     found = quantization.format_of(module, module_of(values.name_in_file))
     if found is None or found.layout != float_layout(values):
-        raise damaged(module, f"the config names no quantization for {values.name} ({values.kind})")
+        raise damage_error(
+            module, f"the config names no quantization for {values.name} ({values.kind})"
+        )
     weights: FloatWeights
     if found.layout == "mxfp4":
         weights = find_mxfp4(values, checkpoint.tensors)
@@ -309,7 +313,7 @@ def _tensors_of(checkpoint: Checkpoint, module: str, found: LayerFormat) -> dict
         needed.append("weight_zero_point")
     missing = [part for part in needed if f"{module}.{part}" not in checkpoint.tensors]
     if missing:
-        raise damaged(module, f"{missing[0]} is missing")
+        raise damage_error(module, f"{missing[0]} is missing")
     parts = {*needed, *_OPTIONAL[found.layout]}
     named = {part: checkpoint.tensors.get(f"{module}.{part}") for part in sorted(parts)}
     return {part: tensor for part, tensor in named.items() if tensor is not None}
@@ -326,7 +330,7 @@ def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTenso
                 f"the activations of {module} are scaled, as AutoAWQ does for this architecture, "
                 "which is not supported; use the original model with --quantization int4"
             )
-        raise damaged(module, f"{part} is present, but its quantized weights are missing")
+        raise damage_error(module, f"{part} is present, but its quantized weights are missing")
 
 
 def _layer(

@@ -13,7 +13,7 @@ from yaie.models.quantization.float_formats import (
     VALUES_PER_SCALE,
     grid_of,
 )
-from yaie.models.quantization.tensor_shapes import damaged
+from yaie.models.quantization.tensor_shapes import damage_error
 
 # The positive values of e2m1; the sign is the highest of its four bits.
 _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
@@ -87,7 +87,7 @@ def _factors(name: str, scales: torch.Tensor) -> torch.Tensor:
     if factors.dim() == 4:  # [rows, 1, columns, 1]
         factors = factors[:, 0, :, 0]
     if not bool(torch.isfinite(factors).all()):
-        raise damaged(name, "its scales are not finite")
+        raise damage_error(name, "its scales are not finite")
     return factors
 
 
@@ -101,7 +101,7 @@ def widen_mxfp4(
     finite.
     """
     if bool((exponents == 255).any()):  # not a number
-        raise damaged(name, "its scales are not finite")
+        raise damage_error(name, "its scales are not finite")
     # Values and powers of two are exact in bfloat16, and so are their products.
     compute = torch.bfloat16 if dtype is torch.bfloat16 else torch.float32
     pairs = _pairs(compute)

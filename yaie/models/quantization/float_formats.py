@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from yaie.base.errors import ModelUnsupported
 from yaie.models.files.checkpoint import StoredTensor
-from yaie.models.quantization.tensor_shapes import damaged
+from yaie.models.quantization.tensor_shapes import damage_error
 
 FloatLayout = Literal["float8", "mxfp4", "nvfp4"]
 FLOAT8_KINDS = ("F8_E4M3", "F8_E5M2")
@@ -78,10 +78,10 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
     """
     module = module_of(values.name)
     if len(values.shape) not in (2, 3):
-        raise damaged(module, f"they have the shape {list(values.shape)}")
+        raise damage_error(module, f"they have the shape {list(values.shape)}")
     scales = [tensors[name] for end in _SCALES if (name := values.name + end) in tensors]
     if not scales:
-        raise damaged(module, f"{values.name}{_SCALES[0]} is missing")
+        raise damage_error(module, f"{values.name}{_SCALES[0]} is missing")
     num_matrices = values.shape[0] if len(values.shape) == 3 else None
     outputs, inputs = values.shape[-2:]
     grids = _grids(outputs, inputs, block)
@@ -107,7 +107,7 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
 
 
 def _unfit(module: str, scales: StoredTensor, outputs: int, inputs: int) -> ModelUnsupported:
-    return damaged(
+    return damage_error(
         module,
         f"its scales are of type {scales.kind} and shape {list(scales.shape)}, for {outputs} "
         f"outputs and {inputs} inputs",
@@ -135,11 +135,11 @@ def find_mxfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
     name = values.name.removesuffix(BLOCKS)
     scales = tensors.get(f"{name}_scales")
     if scales is None:
-        raise damaged(name, f"{name}_scales is missing")
+        raise damage_error(name, f"{name}_scales is missing")
     shape = values.shape
     is_whole = len(shape) == 4 and shape[3] * 2 == VALUES_PER_SCALE
     if not is_whole or scales.kind != "U8" or scales.shape != shape[:3]:
-        raise damaged(
+        raise damage_error(
             name,
             f"blocks of shape {list(shape)} have scales of type {scales.kind} and shape "
             f"{list(scales.shape)}",
@@ -162,13 +162,13 @@ def find_nvfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
     """
     module = module_of(values.name)
     if len(values.shape) != 2:
-        raise damaged(module, f"they have the shape {list(values.shape)}")
+        raise damage_error(module, f"they have the shape {list(values.shape)}")
     of_all = "divisor" if values.name.endswith(_PACKED) else "factor"
     whole = f"{module}.weight_{'global_scale' if of_all == 'divisor' else 'scale_2'}"
     name = f"{module}.weight_scale"
     missing = [each for each in (name, whole) if each not in tensors]
     if missing:
-        raise damaged(module, f"{missing[0]} is missing")
+        raise damage_error(module, f"{missing[0]} is missing")
     outputs, inputs = values.shape[0], 2 * values.shape[1]
     scales = tensors[name]
     grid = grid_of(outputs, inputs, (1, VALUES_PER_NVFP4_SCALE))

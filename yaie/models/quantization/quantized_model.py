@@ -20,7 +20,7 @@ from yaie.base.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.quantization.checkpoint_layers import QuantizedLayer, QuantizedLayout
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 from yaie.models.quantization.readers import TensorFiles, read_dequantized, read_kept
-from yaie.models.quantization.tensor_shapes import damaged
+from yaie.models.quantization.tensor_shapes import damage_error
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +47,11 @@ def build_quantized(
         ]
         tensors |= {each.layer.weight_name: each for each in wide}
         places = _Places(layout, wide)
-        model, report = places.prepared(model_class).from_pretrained(
+        model, report = places.prepare_class(model_class).from_pretrained(
             None, state_dict=tensors, dtype=dtype, **options
         )
         model.__class__ = model_class
-        for layer, place in places.filled_later(model):
+        for layer, place in places.pair_layers(model):
             place.quantized = read_kept(layer, files)
     return model, report
 
@@ -71,7 +71,9 @@ class _Dequantized:
         except StartupError:
             raise
         except Exception as error:  # transformers would report a file that it failed to close
-            raise damaged(self.layer.name, f"it cannot be read: {first_line(error)}") from error
+            raise damage_error(
+                self.layer.name, f"it cannot be read: {first_line(error)}"
+            ) from error
         return weight.T.contiguous() if self.is_transposed else weight
 
 
@@ -83,7 +85,7 @@ class _Places:
         self._wide = wide
         self._names: list[str] = []  # in the model, of the kept layers
 
-    def prepared(self, model_class: Any) -> Any:
+    def prepare_class(self, model_class: Any) -> Any:
         """Return a class whose model has `QuantizedLinear` in place of its quantized layers."""
 
         def make(model: Any, *arguments: Any, **settings: Any) -> None:
@@ -93,7 +95,7 @@ class _Places:
         names = {"__init__": make, "__module__": model_class.__module__}
         return type(model_class.__name__, (model_class,), names)
 
-    def filled_later(self, model: nn.Module) -> Iterator[tuple[QuantizedLayer, QuantizedLinear]]:
+    def pair_layers(self, model: nn.Module) -> Iterator[tuple[QuantizedLayer, QuantizedLinear]]:
         for layer, name in zip(self._kept, self._names, strict=True):
             place = model.get_submodule(name)
             if not isinstance(place, QuantizedLinear):

@@ -24,7 +24,7 @@ from yaie.models.quantization.dequantize_float import (
     widen_nvfp4,
 )
 from yaie.models.quantization.quantized_weights import QuantizedWeight
-from yaie.models.quantization.tensor_shapes import damaged
+from yaie.models.quantization.tensor_shapes import damage_error
 
 # AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
@@ -95,7 +95,7 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
     values, scales, zeros = reader.get(layer.format.layout, _read_gptq)(layer, files)
     scales = scales.float().expand(layer.num_outputs, layer.num_groups).contiguous()
     if not bool(torch.isfinite(scales).all()):
-        raise damaged(layer.name, "its scales are not finite")
+        raise damage_error(layer.name, "its scales are not finite")
     if zeros is not None:
         zeros = zeros.expand(layer.num_outputs, layer.num_groups).contiguous()
         if layer.format.is_symmetric and not bool(zeros.any()):
@@ -155,7 +155,7 @@ _Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]  # values, scale
 def _read_int(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     values = files.read(layer.tensors["weight"])
     if layer.format.bits == 4 and not -8 <= int(values.min()) <= int(values.max()) <= 7:
-        raise damaged(layer.name, "its 4-bit values exceed the range -8 to 7")
+        raise damage_error(layer.name, "its 4-bit values exceed the range -8 to 7")
     zeros = layer.tensors.get("weight_zero_point")
     points = None if zeros is None else _as_column(files.read(zeros))
     return values, _as_column(files.read(layer.tensors["weight_scale"])), points
@@ -196,7 +196,7 @@ def _read_float8(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     """Return values in e4m3. NaN is refused: kernels take its bits for a number."""
     values, scales = (files.read(layer.tensors[part]) for part in ("values", "scales"))
     if bool((values.view(torch.uint8) & 0x7F == 0x7F).any()):
-        raise damaged(layer.name, "its values are not finite")
+        raise damage_error(layer.name, "its values are not finite")
     return values, scales_by_output(layer.name, scales, len(values), layer.format.block), None
 
 

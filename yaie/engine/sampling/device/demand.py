@@ -22,9 +22,9 @@ from yaie.engine.sampling.logit_rules import (
     ReasoningEnd,
     SparseRule,
     Truncation,
-    enabled_rules,
+    select_rules,
 )
-from yaie.engine.sampling.sampling_errors import checked_row, failed
+from yaie.engine.sampling.sampling_errors import check_row, wrap_error
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import SampleTask
 
@@ -88,10 +88,10 @@ class DemandReader:
         errors: dict[int, YaieError] = {}
         for index, task in enumerate(tasks):
             try:
-                row = checked_row(task.logit_row, num_rows)
+                row = check_row(task.logit_row, num_rows)
                 demands.append(self._read_one(index, task.state, row))
             except Exception as error:
-                errors[index] = failed(error)
+                errors[index] = wrap_error(error)
         return demands, errors
 
     def _read_one(self, index: int, state: SamplingState, row: int) -> TaskDemand:
@@ -99,7 +99,7 @@ class DemandReader:
         is_greedy = state.params.is_greedy
         if not is_greedy:
             demand.uniform = state.next_uniform()
-        rules = enabled_rules(self._rules, state) if state.rules is None else state.rules
+        rules = select_rules(self._rules, state) if state.rules is None else state.rules
         if not rules:
             return demand
         applying = [rule for rule in rules if rule.applies(state)]

@@ -98,7 +98,7 @@ class DeviceSampler:
         for num_tasks in reversed(buckets_up_to(self._max_tasks)):
             for is_random in (True, False):
                 shape = Shape.common(num_tasks, len(self._rules), is_random=is_random)
-                if not self._prepare(self._shared(shape), logits):
+                if not self._prepare(self._generalize(shape), logits):
                     return  # smaller ones are captured when they are in frequent use
         log.info(
             "captured %d programs of sampling in %.1f s",
@@ -147,7 +147,7 @@ class DeviceSampler:
         if not demands:
             return Launched(self, len(tasks), errors, [])
         shape = Shape.of(demands, len(self._rules), self._vocab_size)
-        program = self._take(self._shared(shape))
+        program = self._take(self._generalize(shape))
         _fill(program, demands, self._vocab_size)
         program.inputs.send()
         program.launch(logits.float(), self._eager(demands))
@@ -189,7 +189,7 @@ class DeviceSampler:
         self.num_captured += 1
         return True
 
-    def _shared(self, shape: Shape) -> Shape:
+    def _generalize(self, shape: Shape) -> Shape:
         """Return the shape of the program that serves a shape; fewer programs serve more steps."""
         return shape.with_every_limit() if self._truncation.skips_rows else shape
 

@@ -116,7 +116,7 @@ class Program:
         own = self._own[: shape.num_tasks]
         own.copy_(self._raw)
         if shape.num_masks:
-            own.masked_fill_(~self._allowed(), -math.inf)
+            own.masked_fill_(~self._unpack_masks(), -math.inf)
         flat = self._own.view(-1)
         for place, rule in self._sparse:
             places = inputs[f"places_{place}"]
@@ -126,7 +126,7 @@ class Program:
             eager(own, False)
         return own
 
-    def _allowed(self) -> Tensor:
+    def _unpack_masks(self) -> Tensor:
         """Return the masks of all tasks [tasks, vocab]."""
         masks = self.inputs.device["masks"][self.inputs.device["mask_of"]]
         shifts = torch.arange(8, dtype=torch.uint8, device=masks.device)

@@ -28,14 +28,16 @@ def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
         try:
             from yaie.engine.sampling.device.truncation_launch import TritonTruncation
 
-            return checked(TritonTruncation(), device, vocab_size)
+            return check_truncation(TritonTruncation(), device, vocab_size)
         except Exception as error:  # Triton's: no compiler, an unknown device
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
     log.warning("torch truncates distributions, slower: %s", reason)
     return PlainTruncation()
 
 
-def checked(truncation: RowTruncation, device: torch.device, vocab_size: int) -> RowTruncation:
+def check_truncation(
+    truncation: RowTruncation, device: torch.device, vocab_size: int
+) -> RowTruncation:
     """Return a truncation that keeps the right tokens of rows with ties.
 
     Every variant of the kernel is launched, so that requests wait for no compiler. Raises

@@ -124,7 +124,7 @@ def _survey(line, count, floor, limit, marks, BLOCK: tl.constexpr, IS_WEIGHED: t
     for start in tl.range(0, count, BLOCK, num_stages=3):
         index = start + tl.arange(0, BLOCK)
         _, key, weight = _load(line, index, index < count, floor, IS_WEIGHED)
-        sums = _added(sums, key, weight, marks)
+        sums = _add_weights(sums, key, weight, marks)
         if IS_WEIGHED:
             total += tl.where(key < limit, weight, 0.0).to(tl.float64)
     return _totals(sums), tl.sum(total, 0)
@@ -155,7 +155,7 @@ def _collect(
     for start in tl.range(0, count, BLOCK):
         index = start + tl.arange(0, BLOCK)
         logit, key, weight = _load(source, index, index < count, floor, IS_WEIGHED)
-        sums = _added(sums, key, tl.where(key >= low, weight, 0.0).to(SUM), marks)
+        sums = _add_weights(sums, key, tl.where(key >= low, weight, 0.0).to(SUM), marks)
         below += tl.where(key < low, weight, 0.0).to(tl.float64)
         is_inner = (key >= low) & (key <= high)
         rank = tl.cumsum(is_inner.to(tl.int32), 0)
@@ -228,7 +228,7 @@ def _marks(low, high):
 
 
 @triton.jit
-def _added(sums, key, weight, marks):
+def _add_weights(sums, key, weight, marks):
     """Return the sums with the weights of the keys up to each mark."""
     return (
         sums[0] + tl.where(key <= marks[0], weight, 0.0),

@@ -104,12 +104,12 @@ def pack(weight: QuantizedWeight) -> DeviceWeight:
         kind=weight.kind,
         packing=packing,
         values=stored.contiguous(),
-        scales=_narrowed(weight.scales.T.contiguous()),
+        scales=_narrow(weight.scales.T.contiguous()),
         points=None if points is None else points.T.contiguous(),
     )
 
 
-def _narrowed(scales: torch.Tensor) -> torch.Tensor:
+def _narrow(scales: torch.Tensor) -> torch.Tensor:
     """Return float32 scales in 16 bits if that keeps each of them."""
     for dtype in _NARROW:
         narrow = scales.to(dtype)

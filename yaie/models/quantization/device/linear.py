@@ -29,7 +29,7 @@ class DeviceLinear(QuantizedLinear):
             self.bias = nn.Parameter(linear.bias.detach().to(device), requires_grad=False)
         order = linear.quantized.order
         self.order = None if order is None else order.to(device)  # int32 [inputs]
-        self.packed = pack(_moved(linear.quantized, device))
+        self.packed = pack(_move(linear.quantized, device))
         self.free()
         linear.free()
         self.products = products
@@ -50,7 +50,7 @@ class DeviceLinear(QuantizedLinear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """See `QuantizedLinear.forward`."""
-        rows = ordered(x.reshape(-1, self.in_features), self.order)
+        rows = reorder(x.reshape(-1, self.in_features), self.order)
         output = torch.empty((len(rows), self.out_features), dtype=x.dtype, device=x.device)
         self.products.multiply(rows, self.packed, self.bias, output)
         return output.view(*x.shape[:-1], self.out_features)
@@ -81,7 +81,7 @@ def merge_packed(
         first = 0
         for run in runs:
             last = first + run.weight.num_outputs
-            part = ordered(rows, run.order)
+            part = reorder(rows, run.order)
             run.products.multiply(part, run.weight, run.bias, output[:, first:last])
             first = last
         return output
@@ -89,7 +89,7 @@ def merge_packed(
     return multiply
 
 
-def ordered(rows: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
+def reorder(rows: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
     """Return rows [rows, inputs] with their inputs in the order of a layer's groups."""
     return rows if order is None else rows.index_select(1, order)
 
@@ -117,13 +117,13 @@ def _runs(modules: Sequence[DeviceLinear]) -> Iterable[_Run]:
     run: list[DeviceLinear] = []
     for module in modules:
         if run and not _can_join(run[-1], module):
-            yield _joined(run)
+            yield _join_run(run)
             run = []
         run.append(module)
-    yield _joined(run)
+    yield _join_run(run)
 
 
-def _joined(run: list[DeviceLinear]) -> _Run:
+def _join_run(run: list[DeviceLinear]) -> _Run:
     with torch.inference_mode(False), torch.no_grad():
         weight = join([module.packed for module in run])
         bias = None
@@ -143,7 +143,7 @@ def _bias_of(module: DeviceLinear, like: DeviceWeight) -> torch.Tensor:
     return module.bias.detach()
 
 
-def _moved(weight: QuantizedWeight, device: torch.device) -> QuantizedWeight:
+def _move(weight: QuantizedWeight, device: torch.device) -> QuantizedWeight:
     points = weight.zero_points
     return QuantizedWeight(
         weight.bits,
