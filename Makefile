@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# One torch, and one version of every other package. torch is pinned apart: its builds differ.
+PINS := -c constraints.txt -c requirements-dev.lock
 CLIENTS := .venv-clients
 CLIENTS_STAMP := $(CLIENTS)/.installed
 # Environments of client libraries, and their locks: the newest openai, and an older one that some need.
@@ -11,7 +13,8 @@ NEWEST_LOCK := tests/clients/requirements.txt
 OPENAI_2 := $(CLIENTS)/openai_2
 OPENAI_2_LOCK := tests/clients/openai_2/requirements.txt
 CLIENT_TESTS := -c tests/clients/pytest.ini --rootdir . --numprocesses 2 --dist worksteal
-UV := uv==0.13.9
+UV := build/uv/bin/uv
+UV_VERSION := uv==0.13.9
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
@@ -30,18 +33,28 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup lock serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP)  ## make .venv and install everything into it
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt requirements-dev.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e '.[dev]'
 	@touch $(STAMP)
+
+lock: $(UV)  ## write requirements-dev.lock: the newest allowed version of every package except torch
+	echo torch > build/lock-excludes.txt
+	$(UV) pip compile pyproject.toml --extra dev --universal --upgrade --quiet \
+	  --constraints constraints.txt --excludes build/lock-excludes.txt \
+	  --no-annotate --custom-compile-command 'make lock' --output-file requirements-dev.lock
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --quiet --disable-pip-version-check '$(UV_VERSION)'
 
 serve: setup  ## serve the built-in model on 127.0.0.1:8000
 	$(BIN)/yaie serve --host $(HOST) --port $(PORT)
@@ -68,14 +81,12 @@ test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server;
 	$(OPENAI_2)/bin/python -m pytest $(CLIENT_TESTS) tests/clients/openai_2 tests/clients/test_cookbook.py
 	$(NEWEST)/bin/python -m tests.clients.document
 
-$(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.json
+$(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.json | $(UV)
 	rm -rf $(CLIENTS)
-	$(PYTHON) -m venv $(CLIENTS)/uv
-	$(CLIENTS)/uv/bin/python -m pip install --quiet --disable-pip-version-check '$(UV)'
-	$(CLIENTS)/uv/bin/uv venv --quiet --python $(PYTHON) $(NEWEST)
-	$(CLIENTS)/uv/bin/uv pip sync --quiet --python $(NEWEST) $(NEWEST_LOCK)
-	$(CLIENTS)/uv/bin/uv venv --quiet --python $(PYTHON) $(OPENAI_2)
-	$(CLIENTS)/uv/bin/uv pip sync --quiet --python $(OPENAI_2) $(OPENAI_2_LOCK)
+	$(UV) venv --quiet --python $(PYTHON) $(NEWEST)
+	$(UV) pip sync --quiet --python $(NEWEST) $(NEWEST_LOCK)
+	$(UV) venv --quiet --python $(PYTHON) $(OPENAI_2)
+	$(UV) pip sync --quiet --python $(OPENAI_2) $(OPENAI_2_LOCK)
 	npm ci --silent --prefer-offline --prefix tests/clients/js
 	@touch $(CLIENTS_STAMP)
 

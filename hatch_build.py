@@ -9,6 +9,7 @@ disables the hook.
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import re
 import shutil
@@ -38,14 +39,16 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the library to a wheel, except an editable one."""
         self._folder: Path | None = None
-        if self.target_name != "wheel" or version != "standard" or sys.platform != "linux":
+        is_supported = sys.platform in ("linux", "darwin")
+        if self.target_name != "wheel" or version != "standard" or not is_supported:
             return
         build = _load_build(Path(self.root))
         self._folder = Path(tempfile.mkdtemp(prefix="yaie-kernels-"))
         library = self._folder / build.LIBRARY_NAME
         for compiler in build.find_compilers():
             try:
-                build.compile_library(compiler, library, flags=FLAGS)
+                flags = FLAGS if sys.platform == "linux" else ()
+                build.compile_library(compiler, library, flags=flags)
                 tag = platform_tag(library)
             except (build.BuildFailed, OSError, subprocess.SubprocessError, ValueError) as error:
                 self.app.display_warning(f"this compiler failed: {error}")
@@ -66,10 +69,14 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 def platform_tag(library: Path) -> str:
     """Return the platform tag of a wheel with this library.
 
-    It is manylinux with the C library's version, read from the symbols, or linux if that fails.
-    Raises ValueError if the library needs others.
+    On Linux it is manylinux with the C library's version, read from the symbols, or linux if that
+    fails. On macOS it has the system that the compiler targets. Raises ValueError if the library
+    needs others.
     """
     machine = platform.machine()
+    if sys.platform == "darwin":
+        oldest = os.environ.get("MACOSX_DEPLOYMENT_TARGET") or platform.mac_ver()[0]
+        return f"macosx_{oldest.partition('.')[0]}_0_{machine}"
     objdump = shutil.which("objdump")
     if objdump is None:
         return f"linux_{machine}"

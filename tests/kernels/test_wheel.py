@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -127,14 +128,29 @@ def test_a_prebuilt_library_of_another_source_is_unused(project: Path, tmp_path:
     assert "no C++ compiler" in str(found["reason"])
 
 
-def test_an_editable_install_compiles_nothing(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its source changes, which would soon outdate a compiled library."""
+def load_hook(project: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("hatch_build", project / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_a_macos_wheel_names_the_system_that_the_compiler_targets(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = load_hook(project)
+    monkeypatch.setattr(module.sys, "platform", "darwin")
+    monkeypatch.setattr(module.platform, "machine", lambda: "arm64")
+    monkeypatch.setenv("MACOSX_DEPLOYMENT_TARGET", "11.0")
+    assert module.platform_tag(tmp_path / LIBRARY) == "macosx_11_0_arm64"
+
+
+def test_an_editable_install_compiles_nothing(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its source changes, which would soon outdate a compiled library."""
+    module = load_hook(project)
     monkeypatch.setattr(module, "_load_build", lambda root: pytest.fail("it compiles"))
     hook = module.CustomBuildHook(str(project), {}, None, None, str(tmp_path), "wheel")
     data: dict[str, object] = {"force_include": {}, "pure_python": True}
