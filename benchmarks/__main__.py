@@ -13,7 +13,7 @@ from yaie.cli import failures
 app = typer.Typer(
     help="Compare YAIE with other engines on this machine.",
     epilog="Parts: python -m benchmarks.attention, .linear, .exact, .host, .streams, "
-    ".socket_streams; see --help.",
+    ".socket_streams, .calls; see --help.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
