@@ -222,7 +222,7 @@ def test_digests_are_bounded() -> None:
         body = ChatBody(messages=[{"role": "user", "content": str(number)}])
         recent.add(str(number), ("", ""), digest_of(body, "tiny", {}))
     assert len(recent) == len(recent._by_first) == 3
-    assert recent.named("", "9") is not None and recent.named("", "6") is None
+    assert recent.find("", "9") is not None and recent.find("", "6") is None
 
 
 def test_the_largest_branches_are_listed(make_app: MakeApp) -> None:

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from yaie.server.requests.comparison import Compared, openai_diagnostics
 from yaie.server.schemas.cache import UsageExplanation
-from yaie.server.schemas.message_replies import MessageAnswer
-from yaie.server.schemas.response_replies import ResponseAnswer
+from yaie.server.schemas.message_replies import MessageDocument
+from yaie.server.schemas.response_replies import ResponseDocument
 
 TURN = [{"role": "user", "content": "What is a radix tree?"}]
 NEXT = [*TURN, {"role": "assistant", "content": "A plan."}, {"role": "user", "content": "Why?"}]
@@ -95,7 +95,7 @@ def test_a_message_is_compared(
     answer = post(http, MESSAGES, {**BODIES[MESSAGES], **asked, **changes})
     message = answer[0]["message"] if stream else answer
     if not stream:
-        MessageAnswer.model_validate(message)
+        MessageDocument.model_validate(message)
     if reason is None:
         assert message["diagnostics"] is None
         return
@@ -125,7 +125,7 @@ def test_a_response_is_compared(http: TestClient) -> None:
         options = {"comparison_response_id": first["id"]}
         body = {"input": "What is a radix tree?", "prompt_cache_options": options, **changes}
         answer = post(http, RESPONSES, body)
-        ResponseAnswer.model_validate(answer)
+        ResponseDocument.model_validate(answer)
         return answer["prompt_cache_diagnostics"]
 
     assert compared() == {"type": "cache_hit"}

@@ -182,13 +182,13 @@ def test_echoed_logprobs_are_encoded_once_in_a_thread(
 ) -> None:
     monkeypatch.setattr(delivery, "MAX_LOGPROBS_ON_THE_LOOP", 8)
     written_in: list[str] = []
-    write = CompletionLogprobs.echoed
+    write = CompletionLogprobs.write_echo
 
     def watched(self: CompletionLogprobs, *arguments: Any) -> EchoedLogprobs:
         written_in.append(threading.current_thread().name)
         return write(self, *arguments)
 
-    monkeypatch.setattr(CompletionLogprobs, "echoed", watched)
+    monkeypatch.setattr(CompletionLogprobs, "write_echo", watched)
     prompts = ["the tree is the plan", "the 🙂"]
     body = {"prompt": prompts, "n": 3, "echo": True, "logprobs": 1}
     choices = complete(http, **body)["choices"]

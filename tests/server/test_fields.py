@@ -18,7 +18,7 @@ from tests.server.scripted_client import ScriptedClient
 from yaie.base.settings import Settings
 from yaie.server.app import create_app
 from yaie.server.schemas.base import State
-from yaie.server.schemas.docs_tables import PAGES, TABLES, written
+from yaie.server.schemas.docs_tables import PAGES, TABLES, write_tables
 from yaie.server.schemas.table import BODIES, FIELDS, ApiField
 from yaie.text.tokenizer import load_tokenizer
 
@@ -236,6 +236,6 @@ def test_every_field_has_a_sentence_and_an_example() -> None:
 def test_the_pages_have_the_tables_of_the_fields() -> None:
     pages = [page.read_text(encoding="utf-8") for page in PAGES]
     for page in pages:
-        assert written(page) == page, "run python -m yaie.server.schemas.docs_tables"
+        assert write_tables(page) == page, "run python -m yaie.server.schemas.docs_tables"
     for name in TABLES:
         assert any(f"<!-- fields: {name} -->" in page for page in pages)

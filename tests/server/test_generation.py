@@ -16,9 +16,9 @@ from tests.server.scripted_client import INFO
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client.submission import Sink, Submission
-from yaie.server.http.http_errors import RequestTimedOut, timed_out
+from yaie.server.http.http_errors import RequestTimedOut, timeout_error
 from yaie.server.metrics.prometheus import Metrics, Snapshot
-from yaie.server.replies.detokenize_budget import TOKENS_IN_A_ROW, DecodeTurns
+from yaie.server.replies.detokenize_budget import TOKENS_IN_A_ROW, DetokenizeBudget
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call
 from yaie.text.detokenize import ByteDetokenizer
@@ -48,7 +48,7 @@ class Bench:
     def __init__(
         self,
         tokenizer: Tokenizer,
-        turns: DecodeTurns,
+        budget: DetokenizeBudget,
         *,
         stream: bool = False,
         n: int = 1,
@@ -73,7 +73,7 @@ class Bench:
             http_id="h",
             tokenizer=tokenizer,
             metrics=self.metrics,
-            turns=turns,
+            budget=budget,
             deadline=asyncio.get_running_loop().time() + 3600,
             timeout_s=3600,
             on_close=lambda generation: None,
@@ -104,8 +104,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def make_bench(tokenizer: Tokenizer) -> MakeBench:
-    turns = DecodeTurns()
-    return lambda **options: Bench(tokenizer, turns, **options)
+    budget = DetokenizeBudget()
+    return lambda **options: Bench(tokenizer, budget, **options)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -151,7 +151,7 @@ async def test_a_complete_answer_is_no_timeout(make_bench: MakeBench) -> None:
     bench.client.push(50)
     await bench.generation.next()
     bench.client.push(51, finish_reason="length")
-    bench.generation.fail(timed_out(1))
+    bench.generation.fail(timeout_error(1))
     await bench.generation.next()
     assert bench.generation.is_done
     bench.generation.close()
@@ -163,7 +163,7 @@ async def test_an_incomplete_answer_at_its_deadline_is_a_timeout(make_bench: Mak
     bench = make_bench(stream=True)
     bench.client.push(50)
     await bench.generation.next()
-    bench.generation.fail(timed_out(1))
+    bench.generation.fail(timeout_error(1))
     with pytest.raises(RequestTimedOut):
         await bench.generation.next()
     bench.generation.close()
@@ -177,7 +177,7 @@ async def test_a_closed_generation_is_freed_at_once(make_bench: MakeBench, is_fa
         bench = make_bench()
         bench.client.push(50)
         if is_failed:
-            bench.generation.fail(timed_out(1))
+            bench.generation.fail(timeout_error(1))
             with pytest.raises(RequestTimedOut):
                 await bench.generation.whole()
         bench.generation.close()
@@ -249,11 +249,11 @@ async def test_sequences_in_lockstep_share_the_event_loop(
 
 
 async def test_a_cancelled_reader_gives_its_turn_to_the_others() -> None:
-    turns = DecodeTurns()
+    budget = DetokenizeBudget()
     order: list[int] = []
 
     async def decode(number: int) -> None:
-        await turns.reserve(TOKENS_IN_A_ROW)
+        await budget.reserve(TOKENS_IN_A_ROW)
         order.append(number)
 
     tasks = [asyncio.create_task(decode(number)) for number in range(5)]

@@ -26,8 +26,8 @@ from yaie.server.schemas import (
     tokens,
 )
 
-ERROR = {"$ref": "#/components/schemas/ErrorAnswer"}
-MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorAnswer"}
+ERROR = {"$ref": "#/components/schemas/ErrorReply"}
+MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorReply"}
 POSTS = ("/v1/chat/completions", "/v1/completions")
 RENDERS = tuple(f"{path}/render" for path in POSTS)
 TOKENS = ("/v1/count_tokens", "/tokenize", "/detokenize", "/v1/messages/count_tokens")
@@ -187,7 +187,7 @@ def test_messages_are_described(http: TestClient) -> None:
         answered = http.post("/v1/messages", json=example["value"])
         assert answered.status_code == 200, answered.text
         if "stream" not in example["value"]:
-            check_described(message_replies.MessageAnswer, answered.json())
+            check_described(message_replies.MessageDocument, answered.json())
             continue
         for line in re.findall("^data: (.*)$", answered.text, re.MULTILINE):
             check_described(message_replies.MessageEvent, json.loads(line))
@@ -213,8 +213,8 @@ def test_states_are_described(make_app: MakeApp) -> None:
     http, engine = make_app()
     for state in EngineState:
         engine.state = state
-        check_described(probes.StateAnswer, http.get("/health").json())
-        check_described(probes.StatsAnswer, http.get("/stats").json())
+        check_described(probes.StateReply, http.get("/health").json())
+        check_described(probes.StatsReply, http.get("/stats").json())
 
 
 OPTIONS = (
@@ -259,9 +259,9 @@ def test_rendered_requests_are_described(http: TestClient, path: str) -> None:
 
 
 def test_errors_are_described(http: TestClient) -> None:
-    check_described(probes.ErrorAnswer, error_body(YaieError("x", param="y", code="z")))
-    check_described(probes.ErrorAnswer, http.post(POSTS[0], json={}).json())
-    check_described(probes.MessagesErrorAnswer, http.post("/v1/messages", json={}).json())
+    check_described(probes.ErrorReply, error_body(YaieError("x", param="y", code="z")))
+    check_described(probes.ErrorReply, http.post(POSTS[0], json={}).json())
+    check_described(probes.MessagesErrorReply, http.post("/v1/messages", json={}).json())
 
 
 def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> None:
@@ -269,7 +269,7 @@ def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> N
     engine.script = error_script(YaieError("x").to_wire(), after=[5])
     http, _ = make_app(engine)
     text = http.post(POSTS[1], json={"prompt": "x", "stream": True}).text
-    check_described(probes.ErrorAnswer, json.loads(text.rstrip().rpartition("data: ")[2]))
+    check_described(probes.ErrorReply, json.loads(text.rstrip().rpartition("data: ")[2]))
 
 
 def test_keys_are_described_and_optional_without_one(make_app: MakeApp) -> None:

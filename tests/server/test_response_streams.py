@@ -17,7 +17,7 @@ from tests.server.scripted_client import error_script
 from tests.server.test_background import begin, hold
 from tests.server.test_responses import EVENT, URL, ask, events_of
 from yaie.base.errors import RequestError
-from yaie.server.responses_api.output_items import OutputItems, replayed
+from yaie.server.responses_api.output_items import OutputItems, replay
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 Events = list[dict[str, Any]]
@@ -197,5 +197,5 @@ def test_the_events_of_items_are_put_together_once_more(
     if status is not None:
         events += made.end(status)
     document = {"id": "r", "status": "in_progress", "output": made.items()}
-    again = list(replayed(document, made.cuts()))[2:]
+    again = list(replay(document, made.cuts()))[2:]
     assert again == events

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script
 from yaie.base.errors import RequestError
-from yaie.server.responses_api.chat_fields import chat_format, named_here
+from yaie.server.responses_api.chat_fields import chat_format, translate_names
 from yaie.server.responses_api.chat_messages import Messages
 from yaie.server.responses_api.items import read_items
 from yaie.server.schemas.responses import ResponsesBody
@@ -367,7 +367,7 @@ def test_a_response_is_not_streamed_twice(http: TestClient) -> None:
 def test_formats_are_those_of_chats(given: Any, of_chat: Any) -> None:
     body = ResponsesBody.model_validate({"input": "x", "text": {"format": given}})
     assert chat_format(body) == of_chat
-    name = named_here("response_format.json_schema.schema is missing", [])
+    name = translate_names("response_format.json_schema.schema is missing", [])
     assert name == "text.format.schema is missing"
 
 

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 
 from tests.server.conftest import MakeApp
 from yaie.base.types import TokenDelta
-from yaie.server.replies.reply import GenerationResponse, TextEvents, event
+from yaie.server.replies.reply import GenerationReply, TextEvents, encode_event
 
 
 def chunk(model: str, text: str) -> bytes:
-    return event(msgspec.json.encode({"model": model, "delta": {"content": text}, "end": None}))
+    return encode_event(
+        msgspec.json.encode({"model": model, "delta": {"content": text}, "end": None})
+    )
 
 
 @given(st.text(), st.text())
 def test_a_filled_in_text_gives_the_same_bytes(model: str, text: str) -> None:
     events = TextEvents(chunk(model, TextEvents.PLACEHOLDER))
-    assert events.event(text) == chunk(model, text)
+    assert events.encode(text) == chunk(model, text)
 
 
 def test_a_name_that_equals_the_placeholder_is_left_alone() -> None:
     events = TextEvents(chunk(TextEvents.PLACEHOLDER, TextEvents.PLACEHOLDER))
-    assert events.event("a") == chunk(TextEvents.PLACEHOLDER, "a")
+    assert events.encode("a") == chunk(TextEvents.PLACEHOLDER, "a")
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
@@ -41,13 +43,13 @@ def test_chunks_equal_those_that_are_encoded_whole(
     prompt = {"messages": [{"role": "user", "content": "x"}]} if "chat" in path else {"prompt": "x"}
     body = {**prompt, **options, "stream": True, "max_tokens": 50}
     filled_in = read_chunks(http.post(path, json=body).text)
-    make = GenerationResponse.__init__
+    make = GenerationReply.__init__
 
-    def make_whole(self: GenerationResponse, *arguments: Any) -> None:
+    def make_whole(self: GenerationReply, *arguments: Any) -> None:
         make(self, *arguments)
         self._is_text_only = False
 
-    monkeypatch.setattr(GenerationResponse, "__init__", make_whole)
+    monkeypatch.setattr(GenerationReply, "__init__", make_whole)
     whole = read_chunks(http.post(path, json=body).text)
     assert take_texts(filled_in) == take_texts(whole)
     # Few or many tokens are in a chunk: what is left is compared as a set.

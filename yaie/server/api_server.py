@@ -108,7 +108,7 @@ class ApiServer:
     @property
     def endpoints(self) -> list[EndpointConfig]:
         """Every endpoint, tools included; override it to extend or prune them."""
-        return [self._handled(each) for each in standard_endpoints()]
+        return [self._add_handler(each) for each in standard_endpoints()]
 
     def make_client(self, config: EngineConfig) -> EngineClient:
         """Return the client of the engine, not started: a child process, or the given `LLM`."""
@@ -175,7 +175,7 @@ class ApiServer:
             on_shutdown=self.on_shutdown,
         )
 
-    def _handled(self, endpoint: EndpointConfig) -> EndpointConfig:
+    def _add_handler(self, endpoint: EndpointConfig) -> EndpointConfig:
         """Return a standard endpoint with the handler of this object, if it has one."""
         name = _HANDLERS.get(endpoint.path)
         return endpoint if name is None else replace(endpoint, handler=getattr(self, name))

@@ -14,9 +14,9 @@ from yaie.base.errors import YaieError
 from yaie.base.types import Usage
 from yaie.server.http.http_errors import messages_error_body
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import GenerationResponse, named_event
+from yaie.server.replies.reply import GenerationReply, encode_named_event
 from yaie.server.requests.comparison import anthropic_diagnostics
-from yaie.server.schemas.message_replies import MessageAnswer, MessageEvent
+from yaie.server.schemas.message_replies import MessageDocument, MessageEvent
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
@@ -109,10 +109,10 @@ def shows_thinking(thinking: Mapping[str, Any] | None) -> bool:
     return (thinking or {}).get("display") != "omitted"
 
 
-class MessagesResponse(GenerationResponse):
+class MessageReply(GenerationReply):
     """Response with one message of content blocks."""
 
-    answer_schema = MessageAnswer
+    answer_schema = MessageDocument
     event_schema = MessageEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
@@ -135,7 +135,7 @@ class MessagesResponse(GenerationResponse):
     def _events_of(self, piece: TextPiece) -> bytes:
         if piece.finish_reason is not None:
             self._last = piece
-        return b"".join(self._event_of(part) for part in self._shown(piece))
+        return b"".join(self._event_of(part) for part in self._select_parts(piece))
 
     def _event_of(self, part: Part) -> bytes:
         body = b""
@@ -172,7 +172,7 @@ class MessagesResponse(GenerationResponse):
     def failure(self, error: YaieError) -> bytes:
         """Return the last event of a stream that fails."""
         body = messages_error_body(error, self.generation.http_id)
-        return named_event("error", msgspec.json.encode(body))
+        return encode_named_event("error", msgspec.json.encode(body))
 
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole message."""
@@ -180,7 +180,7 @@ class MessagesResponse(GenerationResponse):
         self._events_of(piece)
         return self._message([block.whole() for block in self._blocks], self._ending(piece))
 
-    def _shown(self, piece: TextPiece) -> Iterable[Part]:
+    def _select_parts(self, piece: TextPiece) -> Iterable[Part]:
         return () if self.call.prompt_only else piece.parts
 
     def _ending(self, piece: TextPiece) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class MessagesResponse(GenerationResponse):
 
 
 def _event(kind: str, **fields: Any) -> bytes:
-    return named_event(kind, msgspec.json.encode({"type": kind, **fields}))
+    return encode_named_event(kind, msgspec.json.encode({"type": kind, **fields}))
 
 
 def _object(arguments: str) -> dict[str, Any]:

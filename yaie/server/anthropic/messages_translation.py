@@ -19,9 +19,9 @@ from yaie.server.requests.checks import (
     MAX_NAMED_IGNORED,
     check_common,
     check_unused,
-    reported,
+    list_reported,
 )
-from yaie.server.requests.comparison import named_response
+from yaie.server.requests.comparison import read_response_id
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody
@@ -60,14 +60,14 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
     try:
         call = translator.chat(ChatBody(**fields))
     except InvalidRequest as error:
-        raise renamed_here(error) from None
+        raise translate_error(error) from None
     call = replace(
         call,
-        ignored=_ignored(translator, call.ignored, body),
+        ignored=_list_ignored(translator, call.ignored, body),
         is_compared=body.diagnostics is not None,
-        compared_with=named_response(body.diagnostics, "diagnostics", "previous_message_id"),
+        compared_with=read_response_id(body.diagnostics, "diagnostics", "previous_message_id"),
     )
-    return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
+    return _limit(_set_id(call, body), body.max_tokens, translator.max_model_len)
 
 
 def chat_of(translator: Translator, body: CountedMessagesBody) -> ChatBody:
@@ -82,9 +82,10 @@ def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> 
         check_common(chat)
         prompt = translator.chat_prompt(chat)
     except InvalidRequest as error:
-        raise renamed_here(error) from None
+        raise translate_error(error) from None
     return Tokens(
-        {"input_tokens": len(prompt)}, _ignored(translator, translator.ignored(chat), body)
+        {"input_tokens": len(prompt)},
+        _list_ignored(translator, translator.list_ignored(chat), body),
     )
 
 
@@ -172,7 +173,7 @@ def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def renamed_here(error: InvalidRequest) -> InvalidRequest:
+def translate_error(error: InvalidRequest) -> InvalidRequest:
     """Return the error with this API's name of the field."""
     given = error.param
     if given is None:
@@ -190,18 +191,18 @@ def renamed_here(error: InvalidRequest) -> InvalidRequest:
     return type(error)(message, param=ours, code=error.code)
 
 
-def _ignored(
+def _list_ignored(
     translator: Translator, of_chat: tuple[str, ...], body: CountedMessagesBody
 ) -> tuple[str, ...]:
     """Return the names of fields without effect; null counts as left out."""
-    names = [_NAMES.get(name, name) for name in of_chat] + reported(body)
+    names = [_NAMES.get(name, name) for name in of_chat] + list_reported(body)
     effort = (body.output_config or {}).get("effort")
     if effort is not None and not translator.reads("reasoning_effort"):
         names.append("output_config.effort")
     return tuple(names[:MAX_NAMED_IGNORED])
 
 
-def _named(call: Call, body: MessagesBody) -> Call:
+def _set_id(call: Call, body: MessagesBody) -> Call:
     """Return the call with an id of this API."""
     response_id = f"msg_{uuid.uuid4().hex}"
     (request,) = call.requests
@@ -216,17 +217,17 @@ def _named(call: Call, body: MessagesBody) -> Call:
         requests=(request,),
         body=body,
         call_id_prefix="toolu_",
-        next_turn=turn and replace(turn, sent_back=partial(_sent_back, body), names_results=True),
+        next_turn=turn and replace(turn, sent_back=partial(_send_back, body), names_results=True),
     )
 
 
-def _sent_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _send_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return an answer as the messages that its content blocks become in the next turn."""
     content = [block.whole() for block in blocks_of(parts, body.thinking)]
     return chat_messages(None, [{"role": "assistant", "content": content}]) if content else []
 
 
-def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:
+def _limit(call: Call, max_tokens: int, max_model_len: int) -> Call:
     """Limit the answer to `max_tokens`, or to the rest of the context if that is less.
 
     Clients of this API send their model's largest number. 0 computes the prompt into the cache.

@@ -49,7 +49,7 @@ async def explain_prompt(
     assert isinstance(found, Explanation)
     changed: tuple[str, ...] = ()
     if prompt.digest is not None:
-        changed = request.app.state.recent_digests.changed(
+        changed = request.app.state.recent_digests.find_changes(
             (query.owner, query.cache_salt), prompt.digest
         )
     return await service.run_in_thread(partial(_document, prompt, found, changed, other))
@@ -126,8 +126,8 @@ class ExplainHook(RequestHook):
             notes = replace(notes, compared=compared)
         return notes
 
-    def opened(self, request: Request, generation: Generation) -> None:
-        """See `RequestHook.opened`: remembers the digest of a chat."""
+    def on_open(self, request: Request, generation: Generation) -> None:
+        """See `RequestHook.on_open`: remembers the digest of a chat."""
         call = generation.call
         if call.digest is not None:
             first = call.requests[0]

@@ -11,13 +11,13 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.server.anthropic.blocks import chat_messages
-from yaie.server.anthropic.messages_translation import chat_of, renamed_here
+from yaie.server.anthropic.messages_translation import chat_of, translate_error
 from yaie.server.explain.prompt_fields import SYSTEM, ChatParts, PromptField, common_length
 from yaie.server.http.body import as_body
 from yaie.server.requests.checks import check_common
 from yaie.server.requests.digests import Digest
 from yaie.server.requests.legacy_functions import with_tools
-from yaie.server.requests.prompt_tokens import given_prompts
+from yaie.server.requests.prompt_tokens import read_prompts
 from yaie.server.requests.translator import Translator
 from yaie.server.responses_api.responses_translation import chat_of_response
 from yaie.server.schemas.base import RequestBody
@@ -72,14 +72,14 @@ def read_prompt(translator: Translator, fields: dict[str, Any]) -> ExplainedProm
         raise InvalidRequest("prompt or messages is required", param="prompt")
     body = as_body(fields, CompletionBody)
     check_common(body)
-    given = given_prompts(body)
+    given = read_prompts(body)
     if len(given) > 1:
         raise InvalidRequest(
             f"prompt has {len(given)} entries; one prompt at a time is explained", param="prompt"
         )
     ((name, prompt),) = given.items()
-    ids = translator.prompts.unchecked(prompt, body, name, body.max_tokens)
-    return _checked(translator, ids, body.cache_salt, name)
+    ids = translator.prompts.encode_unchecked(prompt, body, name, body.max_tokens)
+    return _check(translator, ids, body.cache_salt, name)
 
 
 def prompt_of_body(translator: Translator, body: RequestBody) -> ExplainedPrompt:
@@ -107,7 +107,7 @@ def _read_messages(translator: Translator, fields: dict[str, Any]) -> ExplainedP
     try:
         return _chat_prompt(translator, chat, _names_of(body), fields.get("cache_salt"))
     except InvalidRequest as error:
-        raise renamed_here(error) from None
+        raise translate_error(error) from None
 
 
 def _chat_prompt(
@@ -117,11 +117,11 @@ def _chat_prompt(
     ids = translator.chat_prompt(chat)
     shown = with_tools(chat)
     parts = ChatParts(shown, translator.chat_text, names)
-    prompt = _checked(translator, ids, salt, "messages")
+    prompt = _check(translator, ids, salt, "messages")
     return replace(prompt, parts=parts, digest=translator.digest(shown))
 
 
-def _checked(
+def _check(
     translator: Translator,
     ids: Sequence[int],
     salt: Any,
@@ -160,6 +160,6 @@ def _names_of(body: CountedMessagesBody) -> list[str]:
     return names
 
 
-def shared_length(one: ExplainedPrompt, other: ExplainedPrompt) -> int:
+def count_shared(one: ExplainedPrompt, other: ExplainedPrompt) -> int:
     """Return the number of leading tokens that two prompts share."""
     return common_length(list(one.token_ids), list(other.token_ids))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from yaie.base.queries import Explanation
-from yaie.server.explain.explained_prompt import ExplainedPrompt, shared_length
+from yaie.server.explain.explained_prompt import ExplainedPrompt, count_shared
 
 NUM_SHOWN = 24  # tokens of a text after the first missing one
 _NUM_BEFORE = 12
@@ -83,7 +83,7 @@ def _eviction(found: Explanation) -> dict[str, Any] | None:
 
 def comparison_of(prompt: ExplainedPrompt, other: ExplainedPrompt) -> dict[str, Any]:
     """Return where two prompts part."""
-    shared = shared_length(prompt, other)
+    shared = count_shared(prompt, other)
     is_same_namespace = prompt.cache_salt == other.cache_salt
     places = [
         _around(each, shared) if shared < len(each.token_ids) else None for each in (prompt, other)

@@ -74,17 +74,17 @@ class ChatParts:
         found = self._spans.get(number)
         if found is None:
             messages = list(self._body.messages)
-            messages[number] = marked(messages[number])
-            found = self._spans[number] = self._changed(messages=messages)
+            messages[number] = mark(messages[number])
+            found = self._spans[number] = self._find_change(messages=messages)
         return found
 
     @cached_property
     def _tools(self) -> tuple[int, int]:
         if not self._body.tools:
             return 0, 0
-        return self._changed(tools=None, tool_choice=None)
+        return self._find_change(tools=None, tool_choice=None)
 
-    def _changed(self, **fields: Any) -> tuple[int, int]:
+    def _find_change(self, **fields: Any) -> tuple[int, int]:
         """Return the part of the prompt that differs if fields of the body are other ones."""
         text = self._render(self._body.model_copy(update=fields))
         first = common_length(self.text, text)
@@ -93,7 +93,7 @@ class ChatParts:
         return first, len(self.text) - behind
 
 
-def marked(message: Any) -> Any:
+def mark(message: Any) -> Any:
     """Return a message with marks around its content."""
     if not isinstance(message, Mapping):
         return message

@@ -32,11 +32,11 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
     if not raw.strip():
         raise _no_body(request)
     if len(raw) > LARGE_BYTES:
-        return await asyncio.to_thread(_checked, raw, schema)
-    return _checked(raw, schema)
+        return await asyncio.to_thread(_parse, raw, schema)
+    return _parse(raw, schema)
 
 
-def _checked(raw: bytes, schema: type[Body]) -> Body:
+def _parse(raw: bytes, schema: type[Body]) -> Body:
     fields = parse_json(raw)
     if not isinstance(fields, dict):
         raise InvalidRequest(f"the body must be a JSON object, not {_json_name(fields)}")
@@ -131,7 +131,7 @@ def refusal(error: ValidationError) -> InvalidRequest:
         param += f"[{part}]" if isinstance(part, int) else f".{part}" if param else str(part)
     kind, limits = problem["type"], problem.get("ctx", {})
     if kind in _WANTED:
-        reason = f"must be {_WANTED[kind]}, got {_shown(problem['input'])}"
+        reason = f"must be {_WANTED[kind]}, got {_show(problem['input'])}"
     elif kind == "missing":
         reason = "is required"
     elif kind == "string_too_long":
@@ -141,7 +141,7 @@ def refusal(error: ValidationError) -> InvalidRequest:
     return InvalidRequest(f"{param} {reason}", param=param)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if value is None or isinstance(value, bool | list | dict):
         return _json_name(value)
     shown = as_shown(value)

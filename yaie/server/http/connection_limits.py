@@ -19,7 +19,7 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from yaie.base.errors import InvalidRequest, YaieError
-from yaie.server.http.fast_writes import EXTENSION, WRITER, DirectWriter
+from yaie.server.http.fast_writes import EXTENSION, WRITER, FastWriter
 from yaie.server.http.http_errors import HeadTooLarge, RequestIncomplete, error_body
 
 # Of a head, or of any other bytes outside a body.
@@ -161,7 +161,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: object) -> None:
         self._latest_started = cycle
         # Values are dictionaries by ASGI's types; the application and this protocol share this one.
-        cycle.scope.setdefault("extensions", {})[EXTENSION] = {WRITER: DirectWriter(cycle)}
+        cycle.scope.setdefault("extensions", {})[EXTENSION] = {WRITER: FastWriter(cycle)}
         super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def _count(self, num_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""`DirectWriter`: parts of a streamed body, written to their connection without a task.
+"""`FastWriter`: parts of a streamed body, written to their connection without a task.
 
 An application writes through a chain of layers, each of them a coroutine, and wakes a task for it.
 Events of a stream reach their connection in one call instead, while its buffer has room. The
@@ -18,7 +18,7 @@ from yaie.text.answer import TextPiece
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-EXTENSION, WRITER = "yaie.direct_writes", "writer"  # keys in the scope's extensions
+EXTENSION, WRITER = "yaie.fast_writes", "writer"  # keys in the scope's extensions
 # Modules of handlers and layers that leave the parts of a body as they are.
 _KNOWN = ("yaie.server.", "starlette.middleware.cors")
 
@@ -34,7 +34,7 @@ class Taker(Protocol):
         """Take pieces by choice."""
 
 
-class DirectWriter:
+class FastWriter:
     """Writer for the response of one request."""
 
     __slots__ = ("_cycle", "_flow", "_transport")
@@ -60,9 +60,9 @@ class DirectWriter:
         self._transport.write(b"%x\r\n%b\r\n" % (len(body), body))
 
 
-def direct_writer(scope: Scope) -> DirectWriter | None:
+def find_writer(scope: Scope) -> FastWriter | None:
     """Return the writer of a response that has begun, if all layers are known."""
-    writer: DirectWriter | None = scope.get("extensions", {}).get(EXTENSION, {}).get(WRITER)
+    writer: FastWriter | None = scope.get("extensions", {}).get(EXTENSION, {}).get(WRITER)
     if writer is None:
         return None
     app = scope["app"]

@@ -94,7 +94,7 @@ class RequestTimedOut(YaieError):
     code = "request_timeout"
 
 
-def timed_out(timeout_s: float) -> RequestTimedOut:
+def timeout_error(timeout_s: float) -> RequestTimedOut:
     """Return the error for a request beyond its time limit."""
     return RequestTimedOut(
         f"the request did not finish within {timeout_s:g} s and was ended; request fewer tokens "
@@ -127,7 +127,7 @@ def error_body(error: YaieError, request_id: str | None = None) -> dict[str, Any
     """Return the JSON body of an error, also the last event of a failed stream."""
     return {
         "error": {
-            "message": _shown_message(error),
+            "message": _limit_message(error),
             "type": error.type,
             "param": None if error.param is None else error.param[:200],
             "code": error.code,
@@ -142,12 +142,12 @@ def messages_error_body(error: YaieError, request_id: str | None) -> dict[str, A
     kind = _MESSAGES_TYPES.get(error.status, "invalid_request_error")
     return {
         "type": "error",
-        "error": {"type": kind, "message": _shown_message(error)},
+        "error": {"type": kind, "message": _limit_message(error)},
         "request_id": request_id,
     }
 
 
-def _shown_message(error: YaieError) -> str:
+def _limit_message(error: YaieError) -> str:
     message = error.message
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[:MAX_MESSAGE_CHARS] + "…"

@@ -142,7 +142,7 @@ class ApiKeys:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] == "http" and self._digests and not self._is_open(scope):
-            given = given_keys(scope)
+            given = read_keys(scope)
             known = next((key for key in given if self._is_known(key)), None)
             if known is None:
                 self._on_refusal()
@@ -168,7 +168,7 @@ class ApiKeys:
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
-def given_keys(scope: Scope) -> list[bytes]:
+def read_keys(scope: Scope) -> list[bytes]:
     """Return the keys of both headers: a proxy may use Authorization for its own login."""
     found: list[bytes] = []
     for header in (b"authorization", b"x-api-key"):

@@ -21,10 +21,10 @@ from yaie.server.http.http_errors import (
     WrongMediaType,
     error_body,
     messages_error_body,
-    timed_out,
+    timeout_error,
 )
 from yaie.server.http.middleware import PROBES
-from yaie.server.schemas.probes import ErrorAnswer, MessagesErrorAnswer
+from yaie.server.schemas.probes import ErrorReply, MessagesErrorReply
 
 REFERENCE = "#/components/schemas/{model}"
 EVENTS = "text/event-stream"
@@ -109,7 +109,7 @@ _ERRORS: dict[str, tuple[str, YaieError]] = {
         "The engine is starting, draining or restarting, or the request waited too long",
         errors.EngineStarting("the model is loading; retry in a moment"),
     ),
-    "504": ("The request exceeded its time limit", timed_out(600)),
+    "504": ("The request exceeded its time limit", timeout_error(600)),
 }
 _READING = frozenset({"400", "404", "408", "413", "415", "500", "503", "504"})
 
@@ -131,7 +131,7 @@ def describe(app: FastAPI, open_paths: Collection[str], settings: ServerConfig) 
     schemas = components.setdefault("schemas", {})
     for own in ("HTTPValidationError", "ValidationError"):  # FastAPI's, of its 422
         schemas.pop(own, None)
-    for error in (ErrorAnswer, MessagesErrorAnswer):
+    for error in (ErrorReply, MessagesErrorReply):
         _collect(error.model_json_schema(ref_template=REFERENCE), schemas)
     components["headers"] = {
         name: {"description": meaning, "schema": {"type": "string"}}
@@ -187,10 +187,10 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
 
 def _error(path: str, error: YaieError) -> dict[str, Any]:
     """Return schema and example of an error, in the form of the path's API."""
-    form: type[BaseModel] = ErrorAnswer
+    form: type[BaseModel] = ErrorReply
     body = error_body(error, "4c1f")
     if path.startswith(MESSAGES):
-        form, body = MessagesErrorAnswer, messages_error_body(error, "4c1f")
+        form, body = MessagesErrorReply, messages_error_body(error, "4c1f")
     return {"schema": {"$ref": REFERENCE.format(model=form.__name__)}, "example": body}
 
 

@@ -18,7 +18,7 @@ class Latencies:
         self._last_at: dict[int, float] = {}  # time of the last measured token, by choice
         self._fresh: set[int] = set()  # choices whose first token is not measured yet
 
-    def arrived(self, choice: int) -> None:
+    def note_arrival(self, choice: int) -> None:
         """Note that tokens of a choice arrived."""
         if choice not in self._last_at:
             self._last_at[choice] = time.monotonic()
@@ -41,7 +41,7 @@ class Latencies:
             if num_tokens > 0:
                 self._observe(choice, num_tokens, now)
 
-    def passed(self, choice: int, num_tokens: int) -> None:
+    def observe_now(self, choice: int, num_tokens: int) -> None:
         """Observe tokens that are read as they arrive, behind the first ones of their choice."""
         self._observe(choice, num_tokens, time.monotonic())
 

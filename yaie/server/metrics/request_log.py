@@ -28,13 +28,13 @@ def log_end(
         "first_token_s": None if first_token_s is None else round(first_token_s, 3),
         "total_s": round(total_s, 3),
     }
-    shown = " ".join(f"{name}={_shown(value)}" for name, value in fields.items())
+    shown = " ".join(f"{name}={_show(value)}" for name, value in fields.items())
     logger.info(
         "request %s, %s %s", request_id, response_id, shown, extra={"fields": {**ids, **fields}}
     )
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else str(value)

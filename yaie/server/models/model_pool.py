@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 RETRY_S = 10.0  # after a failed load; requests in between get its error
 
 
-class Residency:
+class ModelPool:
     """Loads and unloads the models of one service, within `budget` bytes for all of them.
 
     `budget`: None takes the memory that is free at the first load. One model alone takes what its
@@ -58,7 +58,7 @@ class Residency:
                 await model.load()
                 self._note_load(model, began)
                 return
-            share, left = self._share(model), self.budget - self._held(but=model)
+            share, left = self._share(model), self.budget - self._sum_shares(but=model)
             if share > left:
                 model.residence = Residence.ABSENT
                 logger.info("%s is loaded at its first request: too little memory", model.name)
@@ -115,7 +115,7 @@ class Residency:
             if task is None:
                 task = asyncio.create_task(self._load(model), name=f"yaie-load {model.name}")
                 self._loads[model] = task
-                task.add_done_callback(lambda done: self._loaded(model, done))
+                task.add_done_callback(lambda done: self._finish_load(model, done))
             await asyncio.shield(task)  # a client that leaves does not end the load
 
     async def stop(self) -> None:
@@ -134,7 +134,7 @@ class Residency:
             self._budget = available_bytes()
         return self._budget
 
-    def _loaded(self, model: ServedModel, task: asyncio.Task[None]) -> None:
+    def _finish_load(self, model: ServedModel, task: asyncio.Task[None]) -> None:
         del self._loads[model]
         if not task.cancelled():
             task.exception()  # retrieved, also if no request waits any more
@@ -184,7 +184,7 @@ class Residency:
         """Return the bytes of a model: those it took before, else an equal share."""
         return min(model.memory_bytes or self.budget // len(self._models), self.budget)
 
-    def _held(self, but: ServedModel) -> int:
+    def _sum_shares(self, but: ServedModel) -> int:
         return sum(
             self._share(each)
             for each in self._models
@@ -193,7 +193,7 @@ class Residency:
 
     async def _make_room(self, model: ServedModel, nbytes: int) -> None:
         """Unload others, idle and least recently used ones first, until `nbytes` are left."""
-        while self._held(but=model) + nbytes > self.budget:
+        while self._sum_shares(but=model) + nbytes > self.budget:
             leaving = min(
                 (each for each in self._models if each.residence is Residence.RESIDENT),
                 key=lambda each: (each.num_uses > 0, each.last_used),

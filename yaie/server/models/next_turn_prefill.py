@@ -24,7 +24,7 @@ MAX_WAITING_TOKENS = 2**20  # of their prompts
 PAUSE_S = 0.02  # without a request: a program's next turn arrives sooner
 
 
-class NextTurns:
+class NextTurnPrefill:
     """Ended turns of all models, oldest first, and the thread that renders them.
 
     `is_idle`: whether all requests have been answered. `is_on`: false ignores all turns.

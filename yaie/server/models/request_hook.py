@@ -50,5 +50,5 @@ class RequestHook:
         """Return the notes of a request that was translated and is about to start."""
         return notes
 
-    def opened(self, request: Request, generation: Generation) -> None:
+    def on_open(self, request: Request, generation: Generation) -> None:
         """Note a request that has started."""

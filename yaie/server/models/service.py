@@ -29,18 +29,18 @@ from yaie.base.served_models import engine_configs
 from yaie.base.settings import EngineConfig, Settings
 from yaie.base.types import EngineState
 from yaie.client.engine_client import EngineClient
-from yaie.server.http.http_errors import timed_out
+from yaie.server.http.http_errors import timeout_error
 from yaie.server.metrics.prometheus import Metrics
 from yaie.server.metrics.service_collector import ServiceCollector, ServiceFacts
 from yaie.server.metrics.status import ServerStatus, StatusLog, status_of
 from yaie.server.models.active_calls import ActiveCalls
-from yaie.server.models.model_pool import Residency
-from yaie.server.models.next_turn_prefill import NextTurns
+from yaie.server.models.model_pool import ModelPool
+from yaie.server.models.next_turn_prefill import NextTurnPrefill
 from yaie.server.models.request_hook import RequestHook
 from yaie.server.models.response_cache import ResponseCache
 from yaie.server.models.served_model import Residence, ServedModel, snapshots_of
 from yaie.server.replies.delivery import unless_gone
-from yaie.server.replies.detokenize_budget import DecodeTurns
+from yaie.server.replies.detokenize_budget import DetokenizeBudget
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
@@ -72,7 +72,7 @@ class Service:
         self.hooks: list[RequestHook] = []
         self.at_stop: list[Callable[[], None]] = []
         self.metrics = Metrics(lambda: snapshots_of(self.models, self.state))
-        self._decode_turns = DecodeTurns()
+        self._detokenize_budget = DetokenizeBudget()
         self.is_draining = False
         self.was_cut_short = False  # a second signal ended requests in flight
         self.started_at = time.time()  # unix time, seconds
@@ -87,7 +87,9 @@ class Service:
         self._starting: list[asyncio.Task[None]] = []
         self.active = ActiveCalls()
         self._later: set[asyncio.Task[None]] = set()
-        self.next_turns = NextTurns(lambda: self.active.is_idle, is_on=settings.prepare_turns)
+        self.next_turn_prefill = NextTurnPrefill(
+            lambda: self.active.is_idle, is_on=settings.prepare_turns
+        )
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
@@ -95,7 +97,7 @@ class Service:
             for config in engine_configs(settings)
         ]
         self.models = {model.name: model for model in served}
-        self.residency = Residency(served, settings.memory_bytes, settings.unload_idle_s)
+        self.model_pool = ModelPool(served, settings.memory_bytes, settings.unload_idle_s)
 
     def model(self, name: str | None = None) -> ServedModel:
         """Return a model by name, by default the first. Raises `UnknownModel`.
@@ -192,7 +194,7 @@ class Service:
 
     async def _start(self, model: ServedModel) -> None:
         try:
-            await self.residency.start(model)
+            await self.model_pool.start(model)
             _ = self.status
         except EngineUnavailable as error:  # closed, or restarting
             logger.info("stopped waiting for %s: %s", model.name, error.message)
@@ -216,12 +218,12 @@ class Service:
     async def stop(self) -> None:
         """End every request; stop the engines and the threads."""
         self.is_draining = True
-        self.next_turns.stop()
+        self.next_turn_prefill.stop()
         self.active.fail(EngineDraining("the server was stopped"))
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, *self._later, return_exceptions=True)
-        await self.residency.stop()
+        await self.model_pool.stop()
         await asyncio.gather(*(model.close() for model in self.models.values()))
         for end in self.at_stop:
             end()
@@ -288,16 +290,16 @@ class Service:
         self.check_available(model)
         translator = model.translator()
         if caller is not None:
-            translator = translator.called_by(caller)
+            translator = translator.for_caller(caller)
         try:
             async with asyncio.timeout_at(deadline):
                 return await self.run_in_thread(translate, translator, body)
         except TimeoutError:
-            raise timed_out(self.settings.request_timeout_s) from None
+            raise timeout_error(self.settings.request_timeout_s) from None
 
     def use_resident(self, model: ServedModel) -> contextlib.AbstractContextManager[None]:
         """Return a use of a model that is in memory."""
-        return self.residency.use(model)
+        return self.model_pool.use(model)
 
     async def use(
         self, model: ServedModel, receive: Receive, deadline: float
@@ -307,14 +309,14 @@ class Service:
         Raises `EngineUnavailable`, `RequestTimedOut`, or `ClientGone` for a client that leaves.
         """
         used = contextlib.ExitStack()
-        with self.residency.waiting(model):
+        with self.model_pool.waiting(model):
             while not model.is_resident:
                 try:
                     async with asyncio.timeout_at(deadline):
-                        await unless_gone(receive, self.residency.load(model))
+                        await unless_gone(receive, self.model_pool.load(model))
                 except TimeoutError:
-                    raise timed_out(self.settings.request_timeout_s) from None
-            used.enter_context(self.residency.use(model))
+                    raise timeout_error(self.settings.request_timeout_s) from None
+            used.enter_context(self.model_pool.use(model))
         return used
 
     def open(
@@ -339,7 +341,7 @@ class Service:
             http_id=http_id,
             tokenizer=model.tokenizer,
             metrics=self.metrics,
-            turns=self._decode_turns,
+            budget=self._detokenize_budget,
             deadline=deadline,
             timeout_s=timeout_s or self.settings.request_timeout_s,
             stream_interval=self.settings.stream_interval,
@@ -347,8 +349,8 @@ class Service:
             on_close=partial(self._forget, model.client),
         )
         generation.start()
-        self.residency.enter(model)
-        generation.at_close.append(partial(self.residency.leave, model))
+        self.model_pool.enter(model)
+        generation.at_close.append(partial(self.model_pool.leave, model))
         self.active.add(generation)
         return generation
 
@@ -368,9 +370,9 @@ class Service:
 
     def _forget(self, client: EngineClient, generation: Generation) -> None:
         self.active.discard(generation)
-        self.next_turns.add(client, generation.ended_turn)
+        self.next_turn_prefill.add(client, generation.ended_turn)
         if self.active.is_idle:
-            self.next_turns.resume()
+            self.next_turn_prefill.resume()
 
     @property
     def _decisive_model(self) -> ServedModel:

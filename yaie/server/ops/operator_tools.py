@@ -110,7 +110,7 @@ class OperatorTools:
         try:
             checked = found.arguments.model_validate_json(msgspec.json.encode(arguments))
         except ValidationError as error:
-            raise _refused(error, found) from None
+            raise _name_argument(error, found) from None
         values = {key: getattr(checked, key) for key in type(checked).model_fields}
         if self._num_running == MAX_RUNNING:
             raise Overloaded(f"{MAX_RUNNING} tools run already; retry in a moment")
@@ -119,7 +119,7 @@ class OperatorTools:
     async def _run(self, found: _Registered, values: dict[str, Any]) -> ToolResult:
         self._num_running += 1
         task = asyncio.ensure_future(self._call(found, values))
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._release)
         try:
             async with asyncio.timeout(self._timeout_s) as limit:
                 result = await asyncio.shield(task)
@@ -145,7 +145,7 @@ class OperatorTools:
         future = self._threads.submit(partial(function, **values))
         return await _until_ended(future)
 
-    def _ended(self, task: asyncio.Future[Any]) -> None:
+    def _release(self, task: asyncio.Future[Any]) -> None:
         self._num_running -= 1
         if not task.cancelled():
             task.exception()  # retrieved, also after the time limit
@@ -204,7 +204,7 @@ def _model_of(name: str, function: Callable[..., Any]) -> type[BaseModel]:
     return model
 
 
-def _refused(error: ValidationError, found: _Registered) -> InvalidRequest:
+def _name_argument(error: ValidationError, found: _Registered) -> InvalidRequest:
     problem = error.errors(include_url=False)[0]
     if problem["type"] == "extra_forbidden":
         name = f"arguments.{problem['loc'][-1]}"

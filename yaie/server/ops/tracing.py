@@ -114,10 +114,10 @@ class NoTrace:
         """Return the context of a step."""
         return contextlib.nullcontext()
 
-    def asked(self, call: Call) -> None:
+    def note_call(self, call: Call) -> None:
         """Note the translated request."""
 
-    def generated(self, generation: Generation) -> None:
+    def note_generation(self, generation: Generation) -> None:
         """Note the end of a generation."""
 
 
@@ -172,7 +172,7 @@ class RequestTrace(NoTrace):
         finally:
             self._add(name, began_ns, time.time_ns(), failure)
 
-    def asked(self, call: Call) -> None:
+    def note_call(self, call: Call) -> None:
         """Describe the request by its parameters."""
         self._span.update_name(f"{self._operation} {call.model}")
         found: dict[str, Any] = {
@@ -188,7 +188,7 @@ class RequestTrace(NoTrace):
                 found[f"gen_ai.request.{_CONVENTIONS.get(name, name)}"] = value
         self._describe(found)
 
-    def generated(self, generation: Generation) -> None:
+    def note_generation(self, generation: Generation) -> None:
         """Add the steps of the engine, from the times that it measured, and the usage."""
         ended_ns = time.time_ns()
         sent_ns = ended_ns - int(generation.seconds * _NS)
@@ -222,7 +222,7 @@ class RequestTrace(NoTrace):
         else:  # the engine tells the times of a sequence with its last token
             self._add("unfinished", sent_ns, ended_ns)
 
-    def answered(self, status: int) -> None:
+    def note_reply(self, status: int) -> None:
         """Note the start of the HTTP response; a whole answer is put together before it."""
         self._wrote_from_ns = self._wrote_from_ns or time.time_ns()
         self._describe({"http.response.status_code": status})
@@ -276,13 +276,13 @@ class TraceHook(RequestHook):
         self, read: ReadRequest[Any], call: Call, notes: CacheNotes
     ) -> CacheNotes:
         """See `RequestHook.before_open`."""
-        trace_of(read.http.scope).asked(call)
+        trace_of(read.http.scope).note_call(call)
         return notes
 
-    def opened(self, request: Request, generation: Generation) -> None:
-        """See `RequestHook.opened`."""
+    def on_open(self, request: Request, generation: Generation) -> None:
+        """See `RequestHook.on_open`."""
         trace = trace_of(request.scope)
-        generation.at_close.append(lambda: trace.generated(generation))
+        generation.at_close.append(lambda: trace.note_generation(generation))
 
 
 class TracedRequests:
@@ -304,7 +304,7 @@ class TracedRequests:
 
         async def send_traced(message: Message) -> None:
             if message["type"] == "http.response.start":
-                trace.answered(message["status"])
+                trace.note_reply(message["status"])
             await send(message)
 
         failure: BaseException | None = None

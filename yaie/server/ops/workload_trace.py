@@ -44,8 +44,8 @@ class WorkloadTrace(RequestHook):
                 param="workload_trace",
             ) from None
 
-    def opened(self, request: Request, generation: Generation) -> None:
-        """See `RequestHook.opened`: the lines of a call are written once it has ended."""
+    def on_open(self, request: Request, generation: Generation) -> None:
+        """See `RequestHook.on_open`: the lines of a call are written once it has ended."""
         at_ms = round(time.time() * 1000)
         generation.at_close.append(lambda: self._write(at_ms, generation))
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import chat_logprobs
-from yaie.server.replies.reply import GenerationResponse
+from yaie.server.replies.reply import GenerationReply
 from yaie.server.schemas.generation_replies import ChatCompletion, ChatCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
 
 
-class ChatResponse(GenerationResponse):
+class ChatReply(GenerationReply):
     """Response with messages: content, reasoning and tool calls."""
 
     object_name = "chat.completion"

@@ -9,13 +9,13 @@ from typing import Any
 from yaie.base.types import TokenLogprobs
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import CompletionLogprobs, EchoedLogprobs
-from yaie.server.replies.reply import GenerationResponse
+from yaie.server.replies.reply import GenerationReply
 from yaie.server.schemas.generation_replies import TextCompletion, TextCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
 
-class CompletionResponse(GenerationResponse):
+class CompletionReply(GenerationReply):
     """Response with text, and the prompt in front of it with `echo`."""
 
     object_name = "text_completion"
@@ -61,7 +61,7 @@ class CompletionResponse(GenerationResponse):
             return self.text_chunk(index, piece.text, _text_choice) if piece.text else b""
         if not self.call.prompt_only:
             self.count(piece)
-        text, token_ids, logprobs = self._shown(
+        text, token_ids, logprobs = self._select(
             index, piece.text, piece.token_ids, piece.logprobs, is_first
         )
         extra = self.prompt_ids() if is_first else {}
@@ -87,7 +87,7 @@ class CompletionResponse(GenerationResponse):
         """Return the whole response."""
         choices = []
         for index, piece in pieces.items():
-            text, token_ids, logprobs = self._shown(
+            text, token_ids, logprobs = self._select(
                 index, piece.text, piece.token_ids, piece.logprobs, True
             )
             written: dict[str, Any] = {
@@ -106,7 +106,7 @@ class CompletionResponse(GenerationResponse):
     def _prompt_of(self, index: int) -> tuple[int, ...]:
         return self.call.requests[index // self.call.sampling.n].prompt_token_ids
 
-    def _shown(
+    def _select(
         self,
         index: int,
         text: str,
@@ -123,7 +123,7 @@ class CompletionResponse(GenerationResponse):
             prompt = index // call.sampling.n
             text = call.echoes[prompt] + text
             if call.sampling.logprobs is not None:
-                echoed = self._echoed_of(prompt, call.sampling.logprobs)
+                echoed = self._echo_logprobs(prompt, call.sampling.logprobs)
         if call.sampling.logprobs is None or not (logprobs or echoed):
             return text, token_ids, None
         writer = self._logprobs[index]
@@ -132,14 +132,14 @@ class CompletionResponse(GenerationResponse):
         writer.continue_after(echoed)
         return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
 
-    def _echoed_of(self, prompt: int, num_top: int) -> EchoedLogprobs | None:
+    def _echo_logprobs(self, prompt: int, num_top: int) -> EchoedLogprobs | None:
         of_prompt = self.generation.answers[prompt].prompt_logprobs
         if of_prompt is not None and prompt not in self._echoed:
             token_ids = self.call.requests[prompt].prompt_token_ids
             writer = self._writer()
             # `prompt_logprobs` may have asked for more of them.
             shown = [one and replace(one, top=one.top[:num_top]) for one in of_prompt]
-            self._echoed[prompt] = writer.echoed(token_ids, shown, self.call.echoes[prompt])
+            self._echoed[prompt] = writer.write_echo(token_ids, shown, self.call.echoes[prompt])
         return self._echoed.get(prompt)
 
 

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from yaie.base.errors import RequestFailed, YaieError
-from yaie.server.http.fast_writes import DirectWriter, direct_writer
+from yaie.server.http.fast_writes import FastWriter, find_writer
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import GenerationResponse, InThread
+from yaie.server.replies.reply import GenerationReply, InThread
 from yaie.text.answer import TextPiece
 
 log = logging.getLogger(__name__)
@@ -49,22 +49,22 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-async def answer_whole(
+async def reply_whole(
     receive: Receive,
     generation: Generation,
-    response: GenerationResponse,
+    response: GenerationReply,
     headers: dict[str, str],
     in_thread: InThread,
 ) -> Response:
     """Return the answer as one document. Raises the error that ended the call, or `ClientGone`."""
     pieces = await unless_gone(receive, generation.whole())
-    body = await whole_document(response, pieces, in_thread)
+    body = await encode_whole(response, pieces, in_thread)
     headers = {**headers, **response.headers(pieces)}
-    return WholeAnswer(body, headers=headers, media_type="application/json")
+    return WholeReply(body, headers=headers, media_type="application/json")
 
 
-async def whole_document(
-    response: GenerationResponse, pieces: Mapping[int, TextPiece], in_thread: InThread
+async def encode_whole(
+    response: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
 ) -> bytes:
     """Return the whole response as JSON; a large one is written in a thread."""
 
@@ -75,7 +75,7 @@ async def whole_document(
     return await in_thread(build) if has_logprobs(response) else build()
 
 
-def has_logprobs(response: GenerationResponse) -> bool:
+def has_logprobs(response: GenerationReply) -> bool:
     """Return True if log-probabilities of the answer or of the prompt were requested."""
     sampling = response.call.sampling
     return sampling.logprobs is not None or sampling.prompt_logprobs is not None
@@ -89,7 +89,7 @@ PIECE_BYTES = 64 * 1024
 MAX_LOGPROBS_ON_THE_LOOP = 256
 
 
-class WholeAnswer(Response):
+class WholeReply(Response):
     """Response as one document, given up if the client does not read it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,8 +97,8 @@ class WholeAnswer(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with contextlib.suppress(OSError):  # or TimeoutError, a subclass
             await send(start)
-            async with read_limit(send) as limited_send:
-                await _send_pieces(limited_send, bytes(self.body), more_body=False)
+            async with read_limit(send) as send_limited:
+                await _send_pieces(send_limited, bytes(self.body), more_body=False)
 
 
 Pieces = Mapping[int, TextPiece]
@@ -132,12 +132,12 @@ async def _wait(task: asyncio.Task[Pieces], timeout_s: float) -> None:
     await asyncio.wait((task,), timeout=timeout_s)
 
 
-class _DirectTaker:
+class _FastTaker:
     """Reader that writes the events of pieces to the connection as they arrive."""
 
     __slots__ = ("_response", "_writer")
 
-    def __init__(self, response: GenerationResponse, writer: DirectWriter) -> None:
+    def __init__(self, response: GenerationReply, writer: FastWriter) -> None:
         self._response = response
         self._writer = writer
 
@@ -161,7 +161,7 @@ class EventStream(Response):
     def __init__(
         self,
         generation: Generation,
-        response: GenerationResponse,
+        response: GenerationReply,
         first: Pieces | asyncio.Task[Pieces],
         headers: dict[str, str],
         in_thread: InThread,
@@ -190,8 +190,8 @@ class EventStream(Response):
             self._generation.close()
 
     async def _send_all(self, scope: Scope, send: Send) -> None:
-        async with read_limit(send) as limited_send:
-            await self._send_events(scope, limited_send)
+        async with read_limit(send) as send_limited:
+            await self._send_events(scope, send_limited)
 
     async def _send_events(self, scope: Scope, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
@@ -200,7 +200,7 @@ class EventStream(Response):
         try:
             first = self._first
             if isinstance(first, asyncio.Task):
-                first = await self._pinged(send, first, is_overdue=True)
+                first = await self._ping_until(send, first, is_overdue=True)
             body = self._response.opening() + await self._events(first)
             while True:
                 if self._generation.is_done:
@@ -223,16 +223,16 @@ class EventStream(Response):
             )
         await _send_pieces(send, body, more_body=False)
 
-    def _taker(self, scope: Scope) -> _DirectTaker | None:
-        writer = None if self._has_logprobs else direct_writer(scope)
-        return None if writer is None else _DirectTaker(self._response, writer)
+    def _taker(self, scope: Scope) -> _FastTaker | None:
+        writer = None if self._has_logprobs else find_writer(scope)
+        return None if writer is None else _FastTaker(self._response, writer)
 
-    async def _next(self, send: Send, taker: _DirectTaker | None) -> Pieces:
+    async def _next(self, send: Send, taker: _FastTaker | None) -> Pieces:
         if not self._ping_s:
             return await self._generation.next(taker)
-        return await self._pinged(send, asyncio.create_task(_next(self._generation)))
+        return await self._ping_until(send, asyncio.create_task(_next(self._generation)))
 
-    async def _pinged(
+    async def _ping_until(
         self, send: Send, waiting: asyncio.Task[Pieces], *, is_overdue: bool = False
     ) -> Pieces:
         """Return the pieces of a task; send comments while it waits."""
@@ -247,11 +247,11 @@ class EventStream(Response):
             waiting.cancel()
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        return await written_events(self._response, pieces, self._in_thread)
+        return await encode_events(self._response, pieces, self._in_thread)
 
 
-async def written_events(
-    response: GenerationResponse, pieces: Mapping[int, TextPiece], in_thread: InThread
+async def encode_events(
+    response: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
 ) -> bytes:
     """Return the events of pieces; those with many logprobs are written in a thread."""
     if response.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
@@ -270,7 +270,7 @@ async def read_limit(send: Send) -> AsyncIterator[Send]:
     began_s: float | None = None  # of the write in progress
     timer: asyncio.TimerHandle | None = None
 
-    async def limited_send(message: Message) -> None:
+    async def send_limited(message: Message) -> None:
         nonlocal began_s
         began_s = loop.time()
         await send(message)
@@ -287,7 +287,7 @@ async def read_limit(send: Send) -> AsyncIterator[Send]:
     async with asyncio.timeout(None) as limit:
         timer = loop.call_later(READ_TIMEOUT_S, check)
         try:
-            yield limited_send
+            yield send_limited
         finally:
             timer.cancel()
 

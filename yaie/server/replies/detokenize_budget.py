@@ -1,4 +1,4 @@
-"""`DecodeTurns`: the share of the event loop that decoding may use, over all requests.
+"""`DetokenizeBudget`: the share of the event loop that decoding may use, over all requests.
 
 Sequences in lockstep have tokens to decode at the same time. In one iteration of the event loop
 these would hold up all other requests and probes.
@@ -15,7 +15,7 @@ TOKENS_IN_A_ROW = 256
 BATCH_TOKENS = 32
 
 
-class DecodeTurns:
+class DetokenizeBudget:
     """A budget of tokens, renewed in each iteration of the event loop. Turns are first come."""
 
     def __init__(self) -> None:

@@ -23,12 +23,12 @@ from yaie.server.http.http_errors import (
     ClientTooSlow,
     RequestTimedOut,
     public_error,
-    timed_out,
+    timeout_error,
 )
 from yaie.server.metrics.latencies import Latencies
 from yaie.server.metrics.prometheus import Metrics
 from yaie.server.metrics.request_log import log_end
-from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DecodeTurns
+from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DetokenizeBudget
 from yaie.server.replies.logprob_formats import num_logprobs, num_prompt_logprobs
 from yaie.server.requests.call import Call, EndedTurn
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
@@ -55,7 +55,7 @@ class Generation:
         http_id: str,
         tokenizer: Tokenizer,
         metrics: Metrics,
-        turns: DecodeTurns,
+        budget: DetokenizeBudget,
         deadline: float,
         timeout_s: float,
         stream_interval: int = 1,
@@ -69,7 +69,7 @@ class Generation:
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self.client = client
         self._metrics = metrics
-        self._turns = turns
+        self._budget = budget
         self._deadline = deadline  # in the event loop's time
         self._timeout_s = timeout_s
         self._interval = stream_interval  # tokens of a choice that are given together
@@ -272,12 +272,12 @@ class Generation:
             or not num_tokens
             or delta.logprobs
             or not taker.is_free
-            or not self._turns.take(num_tokens)
+            or not self._budget.take(num_tokens)
         ):
             return False
         self._metrics.rate.add(num_tokens)
-        self._latencies.passed(0, num_tokens)
-        taker.take({0: self._named(self.answers[0].pass_on(delta))})
+        self._latencies.observe_now(0, num_tokens)
+        taker.take({0: self._set_call_ids(self.answers[0].pass_on(delta))})
         return True
 
     def _add(self, prompt: int, delta: TokenDelta) -> None:
@@ -293,7 +293,7 @@ class Generation:
         num_tokens = len(delta.token_ids)
         choice = prompt * self.call.sampling.n + index
         if num_tokens:
-            self._latencies.arrived(choice)
+            self._latencies.note_arrival(choice)
         self._metrics.rate.add(num_tokens)
         num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
         if delta.logprobs or delta.prompt_logprobs is not None:
@@ -331,12 +331,12 @@ class Generation:
             prompt, index = divmod(choice, self.call.sampling.n)
             answer = self.answers[prompt]
             num_undecoded = answer.num_undecoded(index)
-            if num_undecoded > BATCH_TOKENS or not self._turns.take(num_undecoded):
+            if num_undecoded > BATCH_TOKENS or not self._budget.take(num_undecoded):
                 await self._decode(choice)
-            pieces[choice] = self._named(answer.take(index))
+            pieces[choice] = self._set_call_ids(answer.take(index))
         return pieces
 
-    def _named(self, piece: TextPiece) -> TextPiece:
+    def _set_call_ids(self, piece: TextPiece) -> TextPiece:
         """Return a piece whose calls have ids, and keep its parts for the next turn."""
         parts = piece.parts
         is_text = len(parts) == 1 and type(parts[0]) is TextPart  # true of most pieces
@@ -362,7 +362,7 @@ class Generation:
         answer = self.answers[prompt]
         while (num_undecoded := answer.num_undecoded(index)) >= at_least:
             num_tokens = min(num_undecoded, BATCH_TOKENS)
-            await self._turns.reserve(num_tokens)
+            await self._budget.reserve(num_tokens)
             answer.decode(index, num_tokens)
 
     def _too_large(self) -> AnswerTooLarge:
@@ -374,7 +374,7 @@ class Generation:
         )
 
     def _time_out(self) -> None:
-        self.fail(timed_out(self._timeout_s))
+        self.fail(timeout_error(self._timeout_s))
 
     def _report(self) -> None:
         error = None if self.is_done else self._error

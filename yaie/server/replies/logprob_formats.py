@@ -110,7 +110,7 @@ class CompletionLogprobs:
         self._offset = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def echoed(
+    def write_echo(
         self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None], echo: str
     ) -> EchoedLogprobs:
         """Return the logprobs of a prompt with the text `echo`."""

@@ -47,7 +47,7 @@ def usage_json(usage: Usage, seconds: float | None = None) -> dict[str, Any]:
     return counts
 
 
-class GenerationResponse(ABC):
+class GenerationReply(ABC):
     """Response to one call; a subclass names its objects and writes its choices."""
 
     object_name = ""
@@ -90,7 +90,7 @@ class GenerationResponse(ABC):
         """Start a response in the background; return its JSON or events, None for any other."""
         return None
 
-    def failed(self, error: YaieError) -> None:
+    def fail(self, error: YaieError) -> None:
         """Keep the error of a response without a waiting client."""
         raise error
 
@@ -107,7 +107,7 @@ class GenerationResponse(ABC):
         tail = self._usage_so_far() if self.call.continuous_usage else self._tail
         if extra:
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
-        return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
+        return encode_event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
 
     def text_chunk(
         self, index: int, text: str, make: Callable[[int, str], dict[str, Any]]
@@ -120,7 +120,7 @@ class GenerationResponse(ABC):
         if events is None:
             chunk = self.chunk(make(index, TextEvents.PLACEHOLDER))
             events = self._text_events[index] = TextEvents(chunk)
-        return events.event(text)
+        return events.encode(text)
 
     def count(self, piece: TextPiece) -> None:
         """Count the tokens of a piece before its chunks are written."""
@@ -145,11 +145,11 @@ class GenerationResponse(ABC):
         if not self.call.include_usage:
             return DONE
         usage = msgspec.json.encode(self._whole_usage())
-        return event(self._head + b'[],"usage":' + usage + b"}") + DONE
+        return encode_event(self._head + b'[],"usage":' + usage + b"}") + DONE
 
     def failure(self, error: YaieError) -> bytes:
         """Return the last event of a stream that fails."""
-        return event(msgspec.json.encode(error_body(error, self.generation.http_id)))
+        return encode_event(msgspec.json.encode(error_body(error, self.generation.http_id)))
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the whole response with these choices."""
@@ -202,16 +202,16 @@ class TextEvents:
         self._before, found, self._after = with_placeholder.rpartition(placeholder)
         assert found
 
-    def event(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
         """Return the event with `text`."""
         return self._before + msgspec.json.encode(text) + self._after
 
 
-def event(data: bytes) -> bytes:
+def encode_event(data: bytes) -> bytes:
     """Return `data` as one server-sent event."""
     return b"data: " + data + b"\n\n"
 
 
-def named_event(name: str, data: bytes) -> bytes:
+def encode_named_event(name: str, data: bytes) -> bytes:
     """Return `data` as one server-sent event with a name."""
-    return b"event: " + name.encode() + b"\n" + event(data)
+    return b"event: " + name.encode() + b"\n" + encode_event(data)

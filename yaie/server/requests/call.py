@@ -65,12 +65,12 @@ class Call:
         return len(self.requests) * self.sampling.n
 
 
-def rendered(call: Call, max_model_len: int) -> list[dict[str, Any]]:
+def render_call(call: Call, max_model_len: int) -> list[dict[str, Any]]:
     """Return the engine requests of a call as JSON values; see `RenderedRequest`."""
-    return [_rendered(call, request, max_model_len) for request in call.requests]
+    return [_render_request(call, request, max_model_len) for request in call.requests]
 
 
-def _rendered(call: Call, request: GenerationRequest, max_model_len: int) -> dict[str, Any]:
+def _render_request(call: Call, request: GenerationRequest, max_model_len: int) -> dict[str, Any]:
     sampling = request.sampling
     if sampling.max_tokens is None:
         sampling = replace(sampling, max_tokens=max_model_len - len(request.prompt_token_ids))

@@ -152,7 +152,7 @@ def stops(given: object) -> tuple[str, ...]:
     return tuple(stops)
 
 
-def checked_patterns(given: object) -> tuple[str, ...]:
+def check_patterns(given: object) -> tuple[str, ...]:
     """Return the stop patterns of a body, each checked."""
     patterns = [given] if isinstance(given, str) else given or []
     if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
@@ -174,14 +174,14 @@ def field_name(param: str | None, body: GenerationBody) -> str | None:
     return param
 
 
-def ignored(
+def list_ignored(
     body: GenerationBody, template_reads: Callable[[str], bool], policy: str
 ) -> tuple[str, ...]:
     """Return the names of fields without effect on server, scheduling policy or chat template.
 
     Null counts as left out.
     """
-    names = reported(body)
+    names = list_reported(body)
     if body.priority and policy != "priority":
         names.append("priority")
     if body.stream_options is not None:
@@ -192,7 +192,7 @@ def ignored(
     return tuple(names[:MAX_NAMED_IGNORED])
 
 
-def reported(body: RequestBody) -> list[str]:
+def list_reported(body: RequestBody) -> list[str]:
     """Return the names of given fields that the body's class has not, and that have no effect."""
     return [
         plain(name)

@@ -58,7 +58,7 @@ def compare(
     """Compare a request with the one of a response; None without a response."""
     if response_id is None:
         return None
-    found = recent.named(namespace[0], response_id)
+    found = recent.find(namespace[0], response_id)
     if found is None:
         return Compared(NOT_FOUND)
     earlier, other = found
@@ -99,7 +99,7 @@ def openai_diagnostics(
     }
 
 
-def named_response(given: dict[str, Any] | None, field: str, name: str) -> str | None:
+def read_response_id(given: dict[str, Any] | None, field: str, name: str) -> str | None:
     """Return the id in a field of a body. Raises `InvalidRequest` unless it is a string or null."""
     value = (given or {}).get(name)
     if value is not None and not isinstance(value, str):

@@ -97,11 +97,11 @@ class RecentDigests:
             if not same:
                 del self._by_first[oldest, gone.first]
 
-    def named(self, owner: str, response_id: str) -> tuple[Namespace, Digest] | None:
+    def find(self, owner: str, response_id: str) -> tuple[Namespace, Digest] | None:
         """Return the conversation that a response of this owner answered."""
         return self._by_id.get((owner, response_id))
 
-    def changed(self, namespace: Namespace, digest: Digest) -> tuple[str, ...]:
+    def find_changes(self, namespace: Namespace, digest: Digest) -> tuple[str, ...]:
         """Return what changed around a conversation since its last turn; empty if nothing did.
 
         It is empty for an unknown conversation, too.

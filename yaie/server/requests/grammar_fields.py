@@ -141,7 +141,7 @@ _STRUCTURED: Mapping[str, _Read] = {
 _FORM = {"disable_fallback", "disable_any_whitespace", "disable_additional_properties"}
 
 
-def _structured(value: Any, param: str) -> Grammar | None:
+def _read_structured(value: Any, param: str) -> Grammar | None:
     if not isinstance(value, dict):
         raise InvalidRequest(
             f"{param} must be an object with one of {', '.join(_STRUCTURED)}", param=param
@@ -162,7 +162,7 @@ def _structured(value: Any, param: str) -> Grammar | None:
 
 _READERS: Mapping[str, _Read] = {
     "response_format": _response_format,
-    "structured_outputs": _structured,
+    "structured_outputs": _read_structured,
     "guided_json": _schema,
     "guided_regex": _regex,
     "guided_choice": _choice,

@@ -44,15 +44,15 @@ def with_tools(body: ChatBody) -> ChatBody:
     return body.model_copy(update=changes) if changes else body
 
 
-def renamed(error: InvalidRequest, body: ChatBody) -> InvalidRequest:
+def restore_names(error: InvalidRequest, body: ChatBody) -> InvalidRequest:
     """Return the error of a body in the form of tools with the names of the client's fields."""
     if not body.functions and body.function_call is None:
         return error
-    param = None if error.param is None else named(error.param)
-    return type(error)(named(error.message), param=param, code=error.code)
+    param = None if error.param is None else restore_text(error.param)
+    return type(error)(restore_text(error.message), param=param, code=error.code)
 
 
-def named(text: str) -> str:
+def restore_text(text: str) -> str:
     """Return a text about fields with the older names."""
     for pattern, name in _NAMES:
         text = pattern.sub(name, text)
@@ -100,7 +100,7 @@ def _with_calls(messages: list[Any]) -> list[Any]:
     return found
 
 
-def echoed(body: ChatBody) -> tuple[str, ...]:
+def read_echo(body: ChatBody) -> tuple[str, ...]:
     """Return the text to put before each answer; empty without one.
 
     The messages have been rendered, so their form is known to be right.

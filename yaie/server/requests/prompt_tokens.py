@@ -22,18 +22,18 @@ class Prompts:
         self._tokenizer = tokenizer
         self._info = info
 
-    def encoded(
+    def encode(
         self, prompt: object, body: CompletionBody, name: str, max_tokens: int | None
     ) -> list[int]:
         """Return a prompt's token ids, checked before the next prompt is encoded.
 
         `max_tokens`: the client's own limit. Raises `InvalidRequest` or a subclass.
         """
-        ids = self.unchecked(prompt, body, name, max_tokens, self._info.max_model_len)
+        ids = self.encode_unchecked(prompt, body, name, max_tokens, self._info.max_model_len)
         self.check(ids, name, body, max_tokens, "max_tokens")
         return ids
 
-    def unchecked(
+    def encode_unchecked(
         self,
         prompt: object,
         body: CompletionBody,
@@ -41,8 +41,8 @@ class Prompts:
         max_tokens: int | None,
         longest: int | None = None,
     ) -> list[int]:
-        """Return a prompt's token ids. Raises as `encoded`, if certainly over `longest`."""
-        kept = self.kept_tokens(body, max_tokens)
+        """Return a prompt's token ids. Raises as `encode`, if certainly over `longest`."""
+        kept = self.count_kept(body, max_tokens)
         if isinstance(prompt, str):
             adds = body.add_special_tokens is not False
             ids = self._tokenizer.encode(prompt, adds, longest if kept is None else None, name)
@@ -50,7 +50,7 @@ class Prompts:
             ids = self.token_ids(prompt, name)
         return ids if kept is None else ids[-kept:]
 
-    def kept_tokens(self, body: GenerationBody, max_tokens: int | None) -> int | None:
+    def count_kept(self, body: GenerationBody, max_tokens: int | None) -> int | None:
         """Return the number of last tokens to keep of a prompt; None keeps all.
 
         Raises `InvalidRequest` for a number that is out of range.
@@ -129,7 +129,7 @@ def context_limit(info: EngineInfo) -> str:
     return f"this model's maximum context length is {info.max_model_len} tokens"
 
 
-def given_prompts(body: CompletionBody) -> dict[str, Any]:
+def read_prompts(body: CompletionBody) -> dict[str, Any]:
     """Return the prompts of a body by the names that errors give them."""
     given = body.prompt
     if given is None:
@@ -154,7 +154,7 @@ def given_prompts(body: CompletionBody) -> dict[str, Any]:
     return {f"prompt[{at}]": prompt for at, prompt in enumerate(given)}
 
 
-def checked_ids(ids: Sequence[int] | None, param: str, vocab_size: int) -> tuple[int, ...]:
+def check_ids(ids: Sequence[int] | None, param: str, vocab_size: int) -> tuple[int, ...]:
     """Return the ids of field `param`. Raises `InvalidRequest` with the place of a wrong one."""
     for at, token_id in enumerate(ids or ()):
         if not 0 <= token_id < vocab_size:

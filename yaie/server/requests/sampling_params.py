@@ -8,8 +8,8 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import EngineInfo, SamplingParams
-from yaie.server.requests.checks import checked_patterns, field_name, stops
-from yaie.server.requests.prompt_tokens import checked_ids, context_limit, no_such_token
+from yaie.server.requests.checks import check_patterns, field_name, stops
+from yaie.server.requests.prompt_tokens import check_ids, context_limit, no_such_token
 from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.shared_fields import GenerationBody
 
@@ -57,9 +57,9 @@ def sampling_of(
             logprobs=logprobs,
             prompt_logprobs=prompt_logprobs,
             stop=stops(body.stop),
-            stop_regex=checked_patterns(body.stop_regex),
-            stop_token_ids=checked_ids(body.stop_token_ids, "stop_token_ids", info.vocab_size),
-            allowed_token_ids=_allowed(body.allowed_token_ids, info.vocab_size),
+            stop_regex=check_patterns(body.stop_regex),
+            stop_token_ids=check_ids(body.stop_token_ids, "stop_token_ids", info.vocab_size),
+            allowed_token_ids=_check_allowed(body.allowed_token_ids, info.vocab_size),
             logit_bias=_logit_bias(body.logit_bias, info.vocab_size),
         )
     except InvalidRequest as error:
@@ -70,7 +70,7 @@ def sampling_of(
         raise InvalidRequest(message, param=renamed) from None
 
 
-def limited(
+def limit_tokens(
     sampling: SamplingParams,
     body: GenerationBody,
     info: EngineInfo,
@@ -90,7 +90,7 @@ def limited(
     return replace(sampling, max_tokens=min(wanted, room))
 
 
-def _allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] | None:
+def _check_allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] | None:
     if given is None:
         return None
     if not given:
@@ -99,7 +99,7 @@ def _allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] | None
             "leave it out",
             param="allowed_token_ids",
         )
-    return checked_ids(given, "allowed_token_ids", vocab_size)
+    return check_ids(given, "allowed_token_ids", vocab_size)
 
 
 def _logit_bias(given: dict[str, float] | None, vocab_size: int) -> dict[int, float] | None:

@@ -12,7 +12,7 @@ from typing import Any
 from yaie.base.errors import InvalidRequest
 from yaie.server.http.body import as_body
 from yaie.server.requests.checks import check_common
-from yaie.server.requests.prompt_tokens import given_prompts
+from yaie.server.requests.prompt_tokens import read_prompts
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
@@ -76,17 +76,17 @@ def _prompts(
             raise InvalidRequest("prompt and messages exclude each other; send one of them")
         chat = as_body(fields, ChatBody)
         check_common(chat)
-        return [translator.chat_prompt(chat)], translator.ignored(chat)
+        return [translator.chat_prompt(chat)], translator.list_ignored(chat)
     if fields.get("prompt") is None:
         raise InvalidRequest("prompt or messages is required", param="prompt")
     text = as_body(fields, CompletionBody)
     check_common(text)
-    given = given_prompts(text)
+    given = read_prompts(text)
     prompts = [
-        translator.prompts.unchecked(prompt, text, name, text.max_tokens)
+        translator.prompts.encode_unchecked(prompt, text, name, text.max_tokens)
         for name, prompt in given.items()
     ]
-    return prompts, translator.ignored(text)
+    return prompts, translator.list_ignored(text)
 
 
 def _check_number(number: int, name: str) -> None:

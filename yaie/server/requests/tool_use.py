@@ -35,7 +35,7 @@ class ToolUse:
 def check_tools(body: ChatBody) -> ToolUse:
     """Return the tool use that a body asks for. Raises `InvalidRequest`."""
     functions = _functions(body.tools or [])
-    kind, names = _chosen(body.tool_choice, functions, bool(body.tools))
+    kind, names = _read_choice(body.tool_choice, functions, bool(body.tools))
     if not body.tools:
         return ToolUse()
     if kind == "none":
@@ -131,7 +131,7 @@ def _check_parameters(function: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _chosen(choice: object, functions: set[str], has_tools: bool) -> tuple[str, set[str]]:
+def _read_choice(choice: object, functions: set[str], has_tools: bool) -> tuple[str, set[str]]:
     """Return the kind of a choice (none, auto, required, named), and the tools it allows."""
     if choice is None or choice in ("none", "auto"):
         return str(choice or "auto"), functions
@@ -144,7 +144,7 @@ def _chosen(choice: object, functions: set[str], has_tools: bool) -> tuple[str, 
         return "named", {_reference(choice, functions, "tool_choice")}
     if kind == "allowed_tools" and isinstance(choice, dict):
         _check_has_tools(has_tools)
-        return _allowed(choice.get("allowed_tools", choice), functions)
+        return _read_allowed(choice.get("allowed_tools", choice), functions)
     if kind == "custom":
         raise UnsupportedParameter(
             "tool_choice of type 'custom' is not supported; use 'function'", param="tool_choice"
@@ -160,7 +160,7 @@ def _check_has_tools(has_tools: bool) -> None:
         )
 
 
-def _allowed(given: object, functions: set[str]) -> tuple[str, set[str]]:
+def _read_allowed(given: object, functions: set[str]) -> tuple[str, set[str]]:
     where = "tool_choice.allowed_tools"
     mode = given.get("mode", "auto") if isinstance(given, dict) else None
     listed = given.get("tools") if isinstance(given, dict) else None

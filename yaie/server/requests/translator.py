@@ -29,7 +29,7 @@ from yaie.server.requests.checks import (
     check_common,
     check_reasoning_effort,
     first_given,
-    ignored,
+    list_ignored,
     prompt_logprobs,
     thinking_budget,
 )
@@ -37,14 +37,14 @@ from yaie.server.requests.digests import Digest, digest_of
 from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
     calls_functions,
-    echoed,
-    named,
-    renamed,
+    read_echo,
+    restore_names,
+    restore_text,
     with_tools,
 )
-from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, given_prompts
+from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, read_prompts
 from yaie.server.requests.request_defaults import RequestDefaults
-from yaie.server.requests.sampling_params import limited, sampling_of
+from yaie.server.requests.sampling_params import limit_tokens, sampling_of
 from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
@@ -78,7 +78,7 @@ class Translator:
         self._fingerprint = fingerprint(info)
         self._caller = Caller()
 
-    def called_by(self, caller: Caller) -> Self:
+    def for_caller(self, caller: Caller) -> Self:
         """Return this translator for the requests of `caller`."""
         found = copy.copy(self)
         found._caller = caller
@@ -94,10 +94,10 @@ class Translator:
         try:
             call = self._chat_call(with_tools(body))
         except InvalidRequest as error:
-            raise renamed(error, body) from None
+            raise restore_names(error, body) from None
         if not calls_functions(body):
             return call
-        ignored = tuple(map(named, call.ignored))
+        ignored = tuple(map(restore_text, call.ignored))
         return replace(call, calls_functions=True, ignored=ignored, next_turn=None)
 
     def _chat_call(self, body: ChatBody) -> Call:
@@ -134,7 +134,7 @@ class Translator:
             requests=(request,),
             digest=self.digest(body, len(prompt)),
             make_parser=parser,
-            echoes=echoed(body),
+            echoes=read_echo(body),
             ignored=ignored,
             next_turn=self._next_turn(body),
         )
@@ -157,7 +157,7 @@ class Translator:
         try:
             return self._chat_prompt(with_tools(body))
         except InvalidRequest as error:
-            raise renamed(error, body) from None
+            raise restore_names(error, body) from None
 
     def chat_text(self, body: ChatBody) -> str:
         """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
@@ -165,7 +165,7 @@ class Translator:
             body = with_tools(body)
             return self._chat.render_text(body.messages, **self._rendering(body))
         except InvalidRequest as error:
-            raise renamed(error, body) from None
+            raise restore_names(error, body) from None
 
     def digest(self, body: ChatBody, num_tokens: int = 0) -> Digest:
         """Return the digest of a conversation. Raises as `chat`."""
@@ -175,7 +175,7 @@ class Translator:
         """Return the token ids of a conversation. Raises if certainly over `longest`."""
         rendering = self._rendering(body)
         max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
-        kept = self.prompts.kept_tokens(body, max_tokens)
+        kept = self.prompts.count_kept(body, max_tokens)
         prompt = self._chat.render(
             body.messages, max_tokens=longest if kept is None else None, **rendering
         )
@@ -230,7 +230,7 @@ class Translator:
                 allowed_token_ids=None,
                 ignore_eos=True,
             )
-        given = given_prompts(body)
+        given = read_prompts(body)
         if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
             raise InvalidRequest(
                 f"{len(given)} prompts with n={sampling.n} are {len(given) * sampling.n} "
@@ -240,7 +240,7 @@ class Translator:
         self._check_capacity(len(given), sampling.n)
         max_tokens = None if prompt_only else body.max_tokens
         prompts = [
-            self.prompts.encoded(prompt, body, name, max_tokens) for name, prompt in given.items()
+            self.prompts.encode(prompt, body, name, max_tokens) for name, prompt in given.items()
         ]
         self._check_waiting_tokens(prompts)
         echoes: tuple[str, ...] = ()
@@ -270,14 +270,14 @@ class Translator:
             sampling = replace(sampling, bad_words_token_ids=runs)
         wanted = body.priority or 0
         priority = self._caller.limit_priority(wanted)
-        ignored = self.ignored(body)
+        ignored = self.list_ignored(body)
         if wanted not in (0, priority) and "priority" not in ignored:
             ignored = (*ignored, "priority")
         requests = tuple(
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
                 prompt_token_ids=tuple(prompt),
-                sampling=limited(
+                sampling=limit_tokens(
                     sampling, body, self._info, len(prompt), self._defaults.max_tokens
                 ),
                 grammar=None if prompt_only else grammar,
@@ -315,9 +315,9 @@ class Translator:
         """Return whether the chat template reads a variable."""
         return self._chat.reads(name)
 
-    def ignored(self, body: GenerationBody) -> tuple[str, ...]:
+    def list_ignored(self, body: GenerationBody) -> tuple[str, ...]:
         """Return the names of a body's fields without effect."""
-        return ignored(body, self._chat.reads, self._info.policy)
+        return list_ignored(body, self._chat.reads, self._info.policy)
 
     def _check_capacity(self, num_prompts: int, n: int) -> None:
         """Refuse a call with more prompts than running sequences and waiting queue together.

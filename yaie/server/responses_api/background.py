@@ -7,9 +7,9 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 
 from yaie.base.errors import RequestFailed, YaieError
-from yaie.server.replies.delivery import whole_document, written_events
+from yaie.server.replies.delivery import encode_events, encode_whole
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import GenerationResponse, InThread
+from yaie.server.replies.reply import GenerationReply, InThread
 
 # Unread events of a reader; beyond it the reader's stream ends.
 MAX_UNREAD_EVENTS = 16_384
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 async def make_whole(
-    generation: Generation, response: GenerationResponse, in_thread: InThread
+    generation: Generation, response: GenerationReply, in_thread: InThread
 ) -> None:
     """Wait for the end of the call, and have the response keep its document or its error.
 
@@ -26,17 +26,17 @@ async def make_whole(
     """
     try:
         if not response.call.stream:
-            await whole_document(response, await generation.whole(), in_thread)
+            await encode_whole(response, await generation.whole(), in_thread)
             return
         response.opening()
         while not generation.is_done:
-            await written_events(response, await generation.next(), in_thread)
+            await encode_events(response, await generation.next(), in_thread)
         response.closing()
     except YaieError as error:
-        response.failed(error)
+        response.fail(error)
     except Exception:
         logger.exception("request %s failed in the background", generation.http_id)
-        response.failed(RequestFailed("the request failed inside the server; send it again"))
+        response.fail(RequestFailed("the request failed inside the server; send it again"))
     finally:
         generation.close()
 

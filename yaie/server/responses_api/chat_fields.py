@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
-from yaie.server.requests.checks import check_unused, plain, reported
+from yaie.server.requests.checks import check_unused, list_reported, plain
 from yaie.server.schemas.responses import ResponsesBody
 
 LOGPROBS = "message.output_text.logprobs"
@@ -48,7 +48,7 @@ def check_fields(body: ResponsesBody) -> None:
 
 def without_effect(body: ResponsesBody) -> list[str]:
     """Return the names of given fields without effect here."""
-    names = [name for name in reported(body) if name in body.unused]
+    names = [name for name in list_reported(body) if name in body.unused]
     if body.top_logprobs and LOGPROBS not in (body.include or ()):
         names.append("top_logprobs")
     if ENCRYPTED in (body.include or ()):
@@ -131,7 +131,7 @@ _PLACES = (
 _MESSAGE = re.compile(r"messages\[(\d+)\]")
 
 
-def named_here(text: str, sources: list[str]) -> str:
+def translate_names(text: str, sources: list[str]) -> str:
     """Return a text about fields of a chat with the names of this API.
 
     `sources`: the place of each message in this request.

@@ -60,7 +60,7 @@ def _item(item: object, where: str, find: Callable[[str], Item | None]) -> Item:
     if kind == "reasoning":
         return _reasoning(item, where)
     if kind == "item_reference":
-        return _referenced(item, where, find)
+        return _find_item(item, where, find)
     raise UnsupportedParameter(
         f"{where}.type is {str(kind)[:40]!r}; this server reads {_READ}", param=f"{where}.type"
     )
@@ -124,7 +124,7 @@ def _reasoning(item: Mapping[str, Any], where: str) -> Item:
     return kept
 
 
-def _referenced(item: Mapping[str, Any], where: str, find: Callable[[str], Item | None]) -> Item:
+def _find_item(item: Mapping[str, Any], where: str, find: Callable[[str], Item | None]) -> Item:
     item_id = _text(item, "id", where)
     found = find(item_id)
     if found is None:

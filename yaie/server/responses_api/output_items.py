@@ -91,22 +91,22 @@ class OutputItems:
         for part in parts:
             if isinstance(part, TextPart):
                 if part.text:
-                    yield from self._opened("message")
+                    yield from self._open_item("message")
                     yield self._text_delta(part.text)
             elif isinstance(part, ReasoningPart):
                 if part.text:
-                    yield from self._opened("reasoning")
+                    yield from self._open_item("reasoning")
                     yield self._reasoning_delta(part.text)
             else:
-                yield from self._opened("function_call", part)
+                yield from self._open_item("function_call", part)
                 if part.arguments:
                     yield self._arguments_delta(part.arguments)
 
     def end(self, status: Status) -> Iterator[Event]:
         """Finish the last item with this status; return the events. A message is always there."""
         if not self._done and self._open is None:
-            yield from self._opened("message")
-        yield from self._closed(status)
+            yield from self._open_item("message")
+        yield from self._close_item(status)
 
     def items(self) -> list[Item]:
         """Return all items; one that still grows is incomplete."""
@@ -119,7 +119,7 @@ class OutputItems:
         growing = [] if self._open is None else [list(self._open.cuts)]
         return Cuts([*self._ended_cuts, *growing], len(self._ended_cuts))
 
-    def _opened(
+    def _open_item(
         self,
         kind: Literal["message", "reasoning", "function_call"],
         call: ToolCallPart | None = None,
@@ -128,7 +128,7 @@ class OutputItems:
         last = self._open
         if last is not None and last.kind == kind and _index(last.call) == _index(call):
             return
-        yield from self._closed("completed")
+        yield from self._close_item("completed")
         prefix = {"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
         new = self._open = _Open(kind, self._make_id(prefix), len(self._done), call)
         if call is not None:
@@ -181,7 +181,7 @@ class OutputItems:
             "delta": text,
         }
 
-    def _closed(self, status: Status) -> Iterator[Event]:
+    def _close_item(self, status: Status) -> Iterator[Event]:
         """Finish the open item, if any."""
         last = self._open
         if last is None:
@@ -220,7 +220,7 @@ def _index(call: ToolCallPart | None) -> int | None:
     return None if call is None else call.index
 
 
-def replayed(document: dict[str, Any], cuts: Cuts) -> Iterator[Event]:
+def replay(document: dict[str, Any], cuts: Cuts) -> Iterator[Event]:
     """Yield the events of a response, without numbers; the last one only if it has ended."""
     status = document["status"]
     is_running = status in ("queued", "in_progress")

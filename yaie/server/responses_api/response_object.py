@@ -15,21 +15,21 @@ from yaie.base.types import TokenLogprobs
 from yaie.server.http.http_errors import ResponseCancelled, error_body
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import token_logprobs
-from yaie.server.replies.reply import GenerationResponse, InThread, RunLater, named_event
+from yaie.server.replies.reply import GenerationReply, InThread, RunLater, encode_named_event
 from yaie.server.requests.comparison import openai_diagnostics
 from yaie.server.responses_api.background import Follower, make_whole
-from yaie.server.responses_api.output_items import Event, OutputItems, replayed
+from yaie.server.responses_api.output_items import Event, OutputItems, replay
 from yaie.server.responses_api.response_store import Item, Link
 from yaie.server.responses_api.responses_translation import Turn
-from yaie.server.schemas.response_replies import ResponseAnswer, ResponseEvent
+from yaie.server.schemas.response_replies import ResponseDocument, ResponseEvent
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
 
-class ResponseObject(GenerationResponse):
+class ResponseObject(GenerationReply):
     """Response with output items, stored at its end unless the request forbids it."""
 
-    answer_schema = ResponseAnswer
+    answer_schema = ResponseDocument
     event_schema = ResponseEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
@@ -57,31 +57,31 @@ class ResponseObject(GenerationResponse):
 
     def so_far(self) -> bytes:
         """Return the response as JSON, with the output so far."""
-        return msgspec.json.encode(self._unfinished())
+        return msgspec.json.encode(self._describe_progress())
 
     def begin(self, run_later: RunLater, in_thread: InThread) -> bytes | Follower | None:
-        """See `GenerationResponse.begin`; returns the queued response, or its events."""
+        """See `GenerationReply.begin`; returns the queued response, or its events."""
         if not self._turn.body.background:
             return None
         run_later(make_whole(self.generation, self, in_thread))
         return self.follow(-1) if self.call.stream else self.so_far()
 
-    def failed(self, error: YaieError) -> None:
+    def fail(self, error: YaieError) -> None:
         """Store the response with its error, unless it was cancelled."""
         if not isinstance(error, ResponseCancelled):
-            self._store(self._failed(error))
+            self._store(self._describe_failure(error))
 
     def cancel(self) -> bytes:
         """End the generation; return the cancelled response as JSON."""
         self.generation.fail(ResponseCancelled("the response was cancelled by a request"))
-        return msgspec.json.encode(self._finished("cancelled"))
+        return msgspec.json.encode(self._finish("cancelled"))
 
     def follow(self, after: int) -> Follower:
         """Return a reader of the events with numbers above `after`, those to come included."""
         with self._lock:
             document = self._document("in_progress", self._items.items())
-            events = replayed(document, self._items.cuts())
-            written = list(numbered(itertools.islice(events, self._num_events)))
+            events = replay(document, self._items.cuts())
+            written = list(number_events(itertools.islice(events, self._num_events)))
             follower = Follower(written[after + 1 :], skip=max(0, after + 1 - len(written)))
             self._followers.append(follower)
         return follower
@@ -93,15 +93,15 @@ class ResponseObject(GenerationResponse):
         if self._last is None:
             message = "the response was ended before its end was written; send the request again"
             about = {"code": "response_ended", "message": message, "param": None}
-            self._written([{"type": "error", **about}], is_end=True)
+            self._write([{"type": "error", **about}], is_end=True)
         else:
-            events = replayed(self._last, self._items.cuts())
-            self._written(itertools.islice(events, self._num_events, None), is_end=True)
+            events = replay(self._last, self._items.cuts())
+            self._write(itertools.islice(events, self._num_events, None), is_end=True)
 
     def opening(self) -> bytes:
         """Return the events `response.created` and `response.in_progress`."""
         document = self._document("in_progress", [])
-        return self._written(
+        return self._write(
             {"type": f"response.{name}", "response": document}
             for name in ("created", "in_progress")
         )
@@ -109,22 +109,22 @@ class ResponseObject(GenerationResponse):
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Return the events of items that begin, grow and end."""
         with self._lock:
-            return b"".join(self._written(self._pushed(piece)) for piece in pieces.values())
+            return b"".join(self._write(self._push(piece)) for piece in pieces.values())
 
     def closing(self) -> bytes:
         """Return the last event, with the whole response, after storing it."""
         if self._last is not None:  # cancelled while its last tokens were decoded
             return b""
-        return self._ending(self._finished(self._status))
+        return self._ending(self._finish(self._status))
 
     def failure(self, error: YaieError) -> bytes:
         """Return the events `error` and `response.failed`; a cancelled stream is incomplete."""
         if isinstance(error, ResponseCancelled):
-            return self._ending(self._finished("cancelled"))
+            return self._ending(self._finish("cancelled"))
         shown = error_body(error)["error"]
-        document = self._failed(error)
+        document = self._describe_failure(error)
         about = {name: shown[name] for name in ("code", "message", "param")}
-        return self._written(
+        return self._write(
             [{"type": "error", **about}, {"type": "response.failed", "response": document}],
             is_end=True,
         )
@@ -132,12 +132,12 @@ class ResponseObject(GenerationResponse):
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, after storing it."""
         if self._last is not None:  # cancelled while its last tokens were decoded
-            return self._unfinished()
+            return self._describe_progress()
         for piece in pieces.values():
-            self._pushed(piece)
-        return self._finished(self._status)
+            self._push(piece)
+        return self._finish(self._status)
 
-    def _pushed(self, piece: TextPiece) -> Sequence[Event]:
+    def _push(self, piece: TextPiece) -> Sequence[Event]:
         """Add a piece to the items; return their events."""
         events = list(self._items.push(piece.parts, self._logprobs(piece.logprobs)))
         if piece.finish_reason is not None:
@@ -154,9 +154,9 @@ class ResponseObject(GenerationResponse):
     def _ending(self, document: dict[str, Any]) -> bytes:
         """Return the last event of a stream with this response."""
         name = "completed" if document["status"] == "completed" else "incomplete"
-        return self._written([{"type": f"response.{name}", "response": document}], is_end=True)
+        return self._write([{"type": f"response.{name}", "response": document}], is_end=True)
 
-    def _finished(self, status: str) -> dict[str, Any]:
+    def _finish(self, status: str) -> dict[str, Any]:
         """Return the document of a response that has ended with a status, and store it."""
         document = self._document(status, self._items.items())
         if status == "completed":
@@ -174,13 +174,13 @@ class ResponseObject(GenerationResponse):
         self._store(document)
         return document
 
-    def _failed(self, error: YaieError) -> dict[str, Any]:
+    def _describe_failure(self, error: YaieError) -> dict[str, Any]:
         document = self._document("failed", self._items.items())
         message = error_body(error)["error"]["message"]
         document["error"] = {"code": _failure_code(error), "message": message}
         return document
 
-    def _unfinished(self) -> dict[str, Any]:
+    def _describe_progress(self) -> dict[str, Any]:
         is_queued = self._turn.body.background and not self.generation.usage.completion_tokens
         return self._document("queued" if is_queued else "in_progress", self._items.items())
 
@@ -227,8 +227,8 @@ class ResponseObject(GenerationResponse):
             return []
         return token_logprobs(self.tokenizer, given)
 
-    def _written(self, events: Iterable[Event], *, is_end: bool = False) -> bytes:
-        written = list(numbered(events, self._num_events))
+    def _write(self, events: Iterable[Event], *, is_end: bool = False) -> bytes:
+        written = list(number_events(events, self._num_events))
         self._num_events += len(written)
         for follower in self._followers:
             follower.send(written, is_end=is_end)
@@ -237,11 +237,11 @@ class ResponseObject(GenerationResponse):
         return b"".join(written)
 
 
-def numbered(events: Iterable[Event], first: int = 0) -> Iterator[bytes]:
+def number_events(events: Iterable[Event], first: int = 0) -> Iterator[bytes]:
     """Return events as they are sent, with their numbers from `first` on."""
     for number, each in enumerate(events, first):
         named = {"type": each["type"], "sequence_number": number, **each}
-        yield named_event(each["type"], msgspec.json.encode(named))
+        yield encode_named_event(each["type"], msgspec.json.encode(named))
 
 
 def _about(turn: Turn) -> dict[str, Any]:

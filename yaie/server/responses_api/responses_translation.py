@@ -14,7 +14,7 @@ from yaie.base.types import GenerationRequest
 from yaie.server.http.body import refusal
 from yaie.server.requests.call import Call
 from yaie.server.requests.checks import check_common
-from yaie.server.requests.comparison import named_response
+from yaie.server.requests.comparison import read_response_id
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.responses_api.chat_fields import (
@@ -22,7 +22,7 @@ from yaie.server.responses_api.chat_fields import (
     chat_format,
     chat_tools,
     check_fields,
-    named_here,
+    translate_names,
     without_effect,
 )
 from yaie.server.responses_api.chat_messages import Messages
@@ -69,26 +69,26 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
     turn, messages = _turn(body)
     with _names_of(messages):
         call = _fitting(translator, body, messages)
-    names = [named_here(name, []) for name in call.ignored] + without_effect(body)
+    names = [translate_names(name, []) for name in call.ignored] + without_effect(body)
     if body.store and not turn.is_stored:
         names.append("store")
     response_id = new_id("resp")
     next_turn = call.next_turn
     return replace(
         call,
-        next_turn=next_turn and replace(next_turn, sent_back=_sent_back, names_results=True),
+        next_turn=next_turn and replace(next_turn, sent_back=_send_back, names_results=True),
         response_id=response_id,
         requests=tuple(_request(each, response_id) for each in call.requests),
         ignored=tuple(names),
         body=turn,
         is_compared=body.prompt_cache_options is not None,
-        compared_with=named_response(
+        compared_with=read_response_id(
             body.prompt_cache_options, "prompt_cache_options", "comparison_response_id"
         ),
     )
 
 
-def _sent_back(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _send_back(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return an answer as the messages that its output items become in the next turn."""
     items = OutputItems()
     for _ in items.push(parts):
@@ -110,7 +110,9 @@ def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens
         else:
             check_common(chat)
             number = len(translator.chat_prompt(chat))
-    names = [named_here(name, []) for name in translator.ignored(chat)] + without_effect(body)
+    names = [translate_names(name, []) for name in translator.list_ignored(chat)] + without_effect(
+        body
+    )
     return Tokens({"object": "response.input_tokens", "input_tokens": number}, tuple(names))
 
 
@@ -163,16 +165,16 @@ def _names_of(messages: Messages) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise _renamed(refusal(error), messages.sources) from None
+        raise _translate_error(refusal(error), messages.sources) from None
     except InvalidRequest as error:
-        raise _renamed(error, messages.sources) from None
+        raise _translate_error(error, messages.sources) from None
 
 
 def _request(request: GenerationRequest, response_id: str) -> GenerationRequest:
     """Return a chat's request with the id of the response, and with this API's names."""
     grammar = request.grammar
     if grammar is not None:
-        grammar = replace(grammar, param=named_here(grammar.param, []))
+        grammar = replace(grammar, param=translate_names(grammar.param, []))
     return replace(request, request_id=response_id, grammar=grammar)
 
 
@@ -212,7 +214,7 @@ def _chat_body(body: ResponsesBody, messages: list[dict[str, Any]]) -> ChatBody:
     )
 
 
-def _renamed(error: InvalidRequest, sources: list[str]) -> InvalidRequest:
+def _translate_error(error: InvalidRequest, sources: list[str]) -> InvalidRequest:
     """Return the error of a chat with the names of this API's fields."""
-    param = None if error.param is None else named_here(error.param, sources)
-    return type(error)(named_here(error.message, sources), param=param, code=error.code)
+    param = None if error.param is None else translate_names(error.param, sources)
+    return type(error)(translate_names(error.message, sources), param=param, code=error.code)

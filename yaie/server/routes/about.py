@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from yaie.base.own_version import read_version
-from yaie.server.schemas.probes import AboutServer, VersionAnswer
+from yaie.server.schemas.probes import AboutServer, VersionReply
 
 router = APIRouter(tags=["about"])
 
@@ -75,7 +75,7 @@ async def about(request: Request) -> Response:
 
 
 @router.head("/version", include_in_schema=False)
-@router.get("/version", responses={200: {"model": VersionAnswer}})
+@router.get("/version", responses={200: {"model": VersionReply}})
 async def get_version(request: Request) -> Response:
     """Return the version of the server."""
     return JSONResponse({"version": read_version()})

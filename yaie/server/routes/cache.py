@@ -26,12 +26,12 @@ from yaie.base.types import EngineState
 from yaie.server.explain.explain_queries import Prompts, both_prompts, explain_prompt
 from yaie.server.explain.explanation import NUM_SHOWN
 from yaie.server.http.body import read_body
-from yaie.server.http.middleware import given_keys
+from yaie.server.http.middleware import read_keys
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
 from yaie.server.replies.delivery import ClientGone, unless_gone
 from yaie.server.requests.translator import Translator
-from yaie.server.routes.endpoint import CLIENT_CLOSED, described_body
+from yaie.server.routes.endpoint import CLIENT_CLOSED, describe_body
 from yaie.server.schemas.cache import (
     BranchesBody,
     CacheBranches,
@@ -57,7 +57,7 @@ def _prompts(translator: Translator, body: ExplainBody) -> Prompts:
 
 @router.post(
     "/v1/cache/explain",
-    openapi_extra=described_body(ExplainBody, _EXAMPLES),
+    openapi_extra=describe_body(ExplainBody, _EXAMPLES),
     responses={200: {"model": CacheExplanation}},
 )
 async def explain_cache(request: Request) -> Response:
@@ -80,7 +80,7 @@ async def explain_cache(request: Request) -> Response:
 
 @router.post(
     "/v1/cache/branches",
-    openapi_extra=described_body(BranchesBody, {"all": {}, "two": {"limit": 2}}),
+    openapi_extra=describe_body(BranchesBody, {"all": {}, "two": {"limit": 2}}),
     responses={200: {"model": CacheBranches}},
 )
 async def list_cache_branches(request: Request) -> Response:
@@ -95,7 +95,7 @@ async def list_cache_branches(request: Request) -> Response:
             query = ListBranches(
                 owner=service.owner(request),
                 cache_salt=body.cache_salt or "",
-                limit=body.checked_limit(),
+                limit=body.check_limit(),
                 num_shown=NUM_SHOWN if service.shows_held(request) else 0,
             )
             found = await unless_gone(request.receive, model.client.ask(query))
@@ -172,7 +172,7 @@ def _check_admin(request: Request, admin_key: str | None) -> None:
         raise AuthenticationFailed(
             "the cache has no administration here; start the server with YAIE_ADMIN_KEY"
         )
-    given = given_keys(request.scope)
+    given = read_keys(request.scope)
     if not any(hmac.compare_digest(key, admin_key.encode()) for key in given):
         raise AuthenticationFailed(
             "the admin key is wrong or missing; send Authorization: Bearer <YAIE_ADMIN_KEY>"

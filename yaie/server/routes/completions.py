@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from yaie.server.replies.chat import ChatResponse
-from yaie.server.replies.completions import CompletionResponse
+from yaie.server.replies.chat import ChatReply
+from yaie.server.replies.completions import CompletionReply
 from yaie.server.requests.translator import Translator
 from yaie.server.routes.endpoint import Endpoint
 from yaie.server.schemas.chat import ChatBody
@@ -16,7 +16,7 @@ router = APIRouter(tags=["completions"])
 CHAT = Endpoint(
     ChatBody,
     Translator.chat,
-    ChatResponse,
+    ChatReply,
     examples={
         "question": {"messages": [{"role": "user", "content": "What is a radix tree?"}]},
         "stream": {
@@ -33,7 +33,7 @@ CHAT = Endpoint(
 COMPLETION = Endpoint(
     CompletionBody,
     Translator.completion,
-    CompletionResponse,
+    CompletionReply,
     examples={
         "prompt": {"prompt": "The tree is", "max_tokens": 8},
         "several": {"prompt": ["The tree is", "The batch is"], "n": 2, "max_tokens": 8},

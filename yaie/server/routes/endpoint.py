@@ -16,7 +16,7 @@ from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
 from yaie.server.http.body import read_body
-from yaie.server.http.http_errors import RequestTimedOut, timed_out
+from yaie.server.http.http_errors import RequestTimedOut, timeout_error
 from yaie.server.http.openapi import EVENTS, REFERENCE
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
@@ -24,13 +24,13 @@ from yaie.server.ops.tracing import trace_of
 from yaie.server.replies.delivery import (
     ClientGone,
     EventStream,
-    answer_whole,
     first_pieces,
+    reply_whole,
     unless_gone,
 )
 from yaie.server.replies.generation import Generation
-from yaie.server.replies.reply import DONE_MARK, GenerationResponse
-from yaie.server.requests.call import Call, Caller, rendered
+from yaie.server.replies.reply import DONE_MARK, GenerationReply
+from yaie.server.requests.call import Call, Caller, render_call
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
@@ -50,7 +50,7 @@ class Endpoint(Generic[Body]):
 
     schema: type[Body]
     translate: Callable[[Translator, Body], Call]
-    response: type[GenerationResponse]
+    response: type[GenerationReply]
     # Adds state of the server to a body before it is translated.
     prepare: Callable[[Request, Body], Body] = as_it_is
     examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
@@ -58,7 +58,7 @@ class Endpoint(Generic[Body]):
     @property
     def openapi(self) -> dict[str, Any]:
         """The request body for the OpenAPI page; `answer` reads the body itself."""
-        return described_body(self.schema, self.examples)
+        return describe_body(self.schema, self.examples)
 
     @property
     def answers(self) -> dict[int | str, dict[str, Any]]:
@@ -117,11 +117,11 @@ class Endpoint(Generic[Body]):
             except (ClientDisconnect, ClientGone):
                 return Response(status_code=CLIENT_CLOSED)
             except RequestTimedOut:
-                raise timed_out(read.timeout_s) from None
+                raise timeout_error(read.timeout_s) from None
             return await self._generate(service, read, call, notes, ends)
 
     async def render(self, request: Request, *, only: bool = False) -> Response:
-        """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
+        """Answer with the engine requests of a body, or with its `only` one; see `render_call`."""
         service: Service = request.app.state.service
         try:
             read = await self._read(request, service)
@@ -130,11 +130,11 @@ class Endpoint(Generic[Body]):
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
         assert read.model.info is not None  # the translator needed it
-        found = rendered(call, read.model.info.max_model_len)
+        found = render_call(call, read.model.info.max_model_len)
         written = await service.write_in_thread(
             lambda: msgspec.json.encode(found[0] if only else found)
         )
-        return Response(written, headers=_ignored(call), media_type="application/json")
+        return Response(written, headers=_name_ignored(call), media_type="application/json")
 
     async def _read(self, request: Request, service: Service) -> ReadRequest[Body]:
         with trace_of(request.scope).step("read"):
@@ -180,8 +180,8 @@ class Endpoint(Generic[Body]):
         )
         generation.at_close.append(lambda: ends.run(generation))
         for hook in service.hooks:
-            hook.opened(request, generation)
-        headers = {**_ignored(call), **service.response_cache.watch(generation)}
+            hook.on_open(request, generation)
+        headers = {**_name_ignored(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:
             response = self.response(generation, model.tokenizer)
@@ -192,7 +192,7 @@ class Endpoint(Generic[Body]):
                     return Response(begun, headers=headers, media_type="application/json")
                 return StreamingResponse(begun, headers=headers, media_type=EVENTS)
             if not call.stream:
-                return await answer_whole(
+                return await reply_whole(
                     request.receive, generation, response, headers, service.write_in_thread
                 )
             ping_s = service.settings.stream_ping_s
@@ -223,7 +223,7 @@ class _Ends:
             end(generation)
 
 
-def described_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
+def describe_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
     """Return a route's description of its body for the OpenAPI page; `examples` by name."""
     described = schema.model_json_schema(ref_template=REFERENCE)
     _add_ranges(described["properties"])
@@ -243,7 +243,7 @@ def _add_ranges(properties: dict[str, Any]) -> None:
                     branch.update(minimum=kind.least, maximum=kind.most)
 
 
-def _ignored(call: Call) -> dict[str, str]:
+def _name_ignored(call: Call) -> dict[str, str]:
     return {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
 
 
@@ -260,7 +260,7 @@ class TokenEndpoint(Generic[Body]):
     @property
     def openapi(self) -> dict[str, Any]:
         """The request body for the OpenAPI page."""
-        return described_body(self.schema, self.examples)
+        return describe_body(self.schema, self.examples)
 
     async def answer(self, request: Request) -> Response:
         """Answer a request. Raises `YaieError`."""

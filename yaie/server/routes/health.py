@@ -19,12 +19,12 @@ from yaie.base.types import EngineState
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
-from yaie.server.schemas.probes import StateAnswer, StatsAnswer
+from yaie.server.schemas.probes import StateReply, StatsReply
 
 router = APIRouter(tags=["operation"])
 
 
-_PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateAnswer}, 503: {"model": StateAnswer}}
+_PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateReply}, 503: {"model": StateReply}}
 
 
 def _state_json(service: Service) -> dict[str, Any]:
@@ -134,7 +134,7 @@ async def metrics(request: Request) -> Response:
 
 
 @router.head("/stats", include_in_schema=False)
-@router.get("/stats", responses={200: {"model": StatsAnswer}})
+@router.get("/stats", responses={200: {"model": StatsReply}})
 async def stats(request: Request) -> Response:
     """Return an engine's statistics and description as JSON: of `?model=`, else the first model.
 
@@ -153,7 +153,7 @@ async def stats(request: Request) -> Response:
                 "last_minute": round(service.rate.last_minute, 3),
                 "lifetime": round(service.rate.lifetime, 3),
             },
-            "waiting_turns": len(service.next_turns),
+            "waiting_turns": len(service.next_turn_prefill),
             "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
             "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
             if numbers.kv_tokens_unshared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from yaie.server.anthropic.message_reply import MessagesResponse
+from yaie.server.anthropic.message_reply import MessageReply
 from yaie.server.anthropic.messages_translation import count_messages_tokens, messages_call
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
@@ -21,7 +21,7 @@ _TOOL = {
 MESSAGES = Endpoint(
     MessagesBody,
     messages_call,
-    MessagesResponse,
+    MessageReply,
     examples={
         "question": _QUESTION | {"max_tokens": 64},
         "stream": _QUESTION | {"max_tokens": 64, "system": "Answer briefly.", "stream": True},

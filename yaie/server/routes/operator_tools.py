@@ -11,7 +11,7 @@ from yaie.base.errors import AuthenticationFailed, InvalidRequest
 from yaie.server.http.body import parse_json, read_body
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
-from yaie.server.schemas.operator_tools import ExecuteBody, ToolAnswer, ToolList
+from yaie.server.schemas.operator_tools import ExecuteBody, ToolList, ToolReply
 
 router = APIRouter(tags=["tools"])
 TOOL_KEY = "X-Tool-Key"
@@ -47,7 +47,7 @@ async def list_tools(request: Request) -> Response:
     return JSONResponse(answer)
 
 
-@router.post("/v1/tools/execute", openapi_extra=_BODY, responses={200: {"model": ToolAnswer}})
+@router.post("/v1/tools/execute", openapi_extra=_BODY, responses={200: {"model": ToolReply}})
 async def execute_tool(request: Request) -> Response:
     """Run a registered function with checked arguments. Needs the header `X-Tool-Key`.
 
@@ -68,7 +68,7 @@ async def execute_tool(request: Request) -> Response:
         if not isinstance(arguments, dict):
             raise InvalidRequest("arguments must be a JSON object", param="arguments")
     result = await request.app.state.operator_tools.execute(body.name, arguments)
-    answer = ToolAnswer(name=body.name, content=result.content, is_error=result.is_error)
+    answer = ToolReply(name=body.name, content=result.content, is_error=result.is_error)
     return JSONResponse(answer.model_dump())
 
 

@@ -14,15 +14,15 @@ from starlette.responses import Response, StreamingResponse
 from yaie.base.errors import InvalidRequest
 from yaie.server.http.http_errors import NotFound
 from yaie.server.http.openapi import EVENTS
-from yaie.server.responses_api.output_items import Cuts, replayed
-from yaie.server.responses_api.response_object import ResponseObject, numbered
+from yaie.server.responses_api.output_items import Cuts, replay
+from yaie.server.responses_api.response_object import ResponseObject, number_events
 from yaie.server.responses_api.response_store import Item, StoreAccess
 from yaie.server.responses_api.responses_translation import count_response_tokens, respond
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.response_replies import (
     DeletedResponse,
     InputItems,
-    ResponseAnswer,
+    ResponseDocument,
 )
 from yaie.server.schemas.responses import ResponsesBody
 from yaie.server.schemas.tokens import ResponseInputTokens
@@ -110,14 +110,14 @@ async def get_response(request: Request, response_id: str) -> Response:
     A stream begins behind the event with the number `starting_after`.
     """
     place = _place(request)
-    after = _streamed_after(request.query_params)
+    after = _read_start(request.query_params)
     document = place.store.document(place.tenant, response_id)
     running = place.store.running(place.tenant, response_id) if document is None else None
     if document is not None:
         if after is None:
             return _json(document)
         cuts = msgspec.json.decode(place.store.cuts(place.tenant, response_id), type=Cuts)
-        events = numbered(replayed(msgspec.json.decode(document), cuts))
+        events = number_events(replay(msgspec.json.decode(document), cuts))
         return StreamingResponse(islice(events, after + 1, None), media_type=EVENTS)
     if running is None:
         raise _no_such_response(response_id)
@@ -126,7 +126,7 @@ async def get_response(request: Request, response_id: str) -> Response:
     return StreamingResponse(running.follow(after), media_type=EVENTS)
 
 
-def _streamed_after(query: Mapping[str, str]) -> int | None:
+def _read_start(query: Mapping[str, str]) -> int | None:
     """Return the number of the event before the stream, -1 for a whole one; None without one."""
     if query.get("stream", "false").lower() in ("", "0", "false"):
         return None
@@ -149,7 +149,7 @@ async def delete_response(request: Request, response_id: str) -> Response:
     return _json(msgspec.json.encode(deleted))
 
 
-@router.post("/v1/responses/{response_id}/cancel", responses={200: {"model": ResponseAnswer}})
+@router.post("/v1/responses/{response_id}/cancel", responses={200: {"model": ResponseDocument}})
 async def cancel_response(request: Request, response_id: str) -> Response:
     """Cancel a response in progress; return a finished one as it is."""
     place = _place(request)

@@ -32,7 +32,7 @@ class BranchesBody(RequestBody):
     cache_salt: str | None = None
     limit: WholeNumber | None = None  # default 50
 
-    def checked_limit(self) -> int:
+    def check_limit(self) -> int:
         """Return the number of branches to list. Raises `InvalidRequest`."""
         limit = 50 if self.limit is None else self.limit
         if not 1 <= limit <= MOST_BRANCHES:

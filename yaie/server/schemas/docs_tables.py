@@ -23,13 +23,13 @@ _SHORT = dict(zip(BODIES, ("chat", "text", "responses", "messages"), strict=True
 _CONSTRAINTS = set(StructuredFields.model_fields) - set(RequestBody.model_fields)
 
 
-def _used(rows: Iterable[ApiField]) -> str:
+def _tabulate_used(rows: Iterable[ApiField]) -> str:
     lines = ["| field | type | default | |", "| --- | --- | --- | --- |"]
     lines += [f"| `{row.name}` | {row.type} | {row.default} | {row.meaning} |" for row in rows]
     return "\n".join(lines)
 
 
-def _refused(rows: Iterable[ApiField]) -> str:
+def _tabulate_refused(rows: Iterable[ApiField]) -> str:
     lines = ["| field | endpoint | unused value | meaning |", "| --- | --- | --- | --- |"]
     for row in rows:
         harmless = ", ".join(f"`{json.dumps(value)}`" for value in row.harmless)
@@ -37,7 +37,7 @@ def _refused(rows: Iterable[ApiField]) -> str:
     return "\n".join(lines)
 
 
-def _others(rows: Iterable[ApiField]) -> str:
+def _tabulate_others(rows: Iterable[ApiField]) -> str:
     lines = ["| field | endpoint | |", "| --- | --- | --- |"]
     lines += [f"| `{row.name}` | {_endpoints(row)} | {row.meaning} |" for row in rows]
     return "\n".join(lines)
@@ -67,7 +67,7 @@ def _of_body(path: str) -> list[ApiField]:
     return [rows[name] for name in BODIES[path].model_fields]
 
 
-def _structured() -> list[ApiField]:
+def _list_structured() -> list[ApiField]:
     return [row for row in FIELDS if row.name in _CONSTRAINTS and row.state is State.USED]
 
 
@@ -76,25 +76,25 @@ def _in(*states: State) -> list[ApiField]:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "chat": lambda: _used(_of(True, False, *Origin)),
-    "text": lambda: _used(_of(False, True, *Origin)),
-    "both": lambda: _used(_of(True, True, Origin.OPENAI)),
-    "extensions": lambda: _used(_of(True, True, Origin.EXTENSION)),
-    "responses": lambda: _used(_of_body(_RESPONSES)),
-    "messages": lambda: _used(_of_body(_MESSAGES)),
-    "structured": lambda: _used(_structured()),
-    "accepted": lambda: _others(_in(State.ACCEPTED)),
-    "reported": lambda: _others(_in(State.REPORTED)),
-    "refused": lambda: _refused(_in(State.REFUSED)),
-    "other names": lambda: _others(_in(State.OTHER_NAME)),
+    "chat": lambda: _tabulate_used(_of(True, False, *Origin)),
+    "text": lambda: _tabulate_used(_of(False, True, *Origin)),
+    "both": lambda: _tabulate_used(_of(True, True, Origin.OPENAI)),
+    "extensions": lambda: _tabulate_used(_of(True, True, Origin.EXTENSION)),
+    "responses": lambda: _tabulate_used(_of_body(_RESPONSES)),
+    "messages": lambda: _tabulate_used(_of_body(_MESSAGES)),
+    "structured": lambda: _tabulate_used(_list_structured()),
+    "accepted": lambda: _tabulate_others(_in(State.ACCEPTED)),
+    "reported": lambda: _tabulate_others(_in(State.REPORTED)),
+    "refused": lambda: _tabulate_refused(_in(State.REFUSED)),
+    "other names": lambda: _tabulate_others(_in(State.OTHER_NAME)),
 }
 
 
-def written(page: str) -> str:
+def write_tables(page: str) -> str:
     """Return the page with all its tables as they should be. Raises `KeyError` for unknown ones."""
     return _BLOCK.sub(lambda found: found[1] + TABLES[found[2]]() + "\n" + found[3], page)
 
 
 if __name__ == "__main__":
     for each in PAGES:
-        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")
+        each.write_text(write_tables(each.read_text(encoding="utf-8")), encoding="utf-8")

@@ -105,7 +105,7 @@ class PromptLogprob(Documented):
 PromptLogprobs = list[dict[str, PromptLogprob] | None]
 
 
-class AboutAnswer(Documented):
+class AboutReply(Documented):
     """Fields that every answer and every chunk begin with."""
 
     id: str
@@ -145,7 +145,7 @@ class ChatChoice(Documented):
     """With `return_token_ids`."""
 
 
-class ChatCompletion(AboutAnswer):
+class ChatCompletion(AboutReply):
     """Whole answer of `POST /v1/chat/completions`."""
 
     object: Literal["chat.completion"]
@@ -179,7 +179,7 @@ class ChatChunkChoice(Documented):
     token_ids: list[int] | None = None
 
 
-class ChatCompletionChunk(AboutAnswer):
+class ChatCompletionChunk(AboutReply):
     """Event of a streamed answer of `POST /v1/chat/completions`."""
 
     object: Literal["chat.completion.chunk"]
@@ -212,7 +212,7 @@ class TextChoice(Documented):
     """With the field of that name, by token id at each position."""
 
 
-class TextCompletion(AboutAnswer):
+class TextCompletion(AboutReply):
     """Whole answer of `POST /v1/completions`."""
 
     object: Literal["text_completion"]
@@ -234,7 +234,7 @@ class TextChunkChoice(Documented):
     prompt_token_ids: list[int] | None = None
 
 
-class TextCompletionChunk(AboutAnswer):
+class TextCompletionChunk(AboutReply):
     """Event of a streamed answer of `POST /v1/completions`."""
 
     object: Literal["text_completion"]

@@ -56,7 +56,7 @@ class ContentBlock(Documented):
     input: dict[str, Any] | None = None
 
 
-class MessageAnswer(Documented):
+class MessageDocument(Documented):
     """Whole answer of `POST /v1/messages`."""
 
     id: str
@@ -79,7 +79,7 @@ class MessageEvent(Documented):
         "message_start", "ping", "content_block_start", "content_block_delta",
         "content_block_stop", "message_delta", "message_stop", "error",
     ]  # fmt: skip
-    message: MessageAnswer | None = None
+    message: MessageDocument | None = None
     index: int | None = None
     """Place of the content block."""
     content_block: ContentBlock | None = None

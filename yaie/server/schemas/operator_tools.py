@@ -47,7 +47,7 @@ class ToolList(Documented):
     """`/v1/tools/execute` is on."""
 
 
-class ToolAnswer(Documented):
+class ToolReply(Documented):
     """Result of a tool."""
 
     object: Literal["tool.result"] = "tool.result"

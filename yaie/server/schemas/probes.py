@@ -10,7 +10,7 @@ from yaie.server.metrics.status import ServerStatus
 from yaie.server.schemas.base import Documented
 
 
-class StateAnswer(Documented):
+class StateReply(Documented):
     """State of the server, of a probe."""
 
     server: Literal["yaie"]
@@ -63,7 +63,7 @@ class TokenRates(Documented):
     lifetime: float
 
 
-class StatsAnswer(StateAnswer):
+class StatsReply(StateReply):
     """Description and statistics of one model's engine."""
 
     models: list[ModelState]
@@ -81,7 +81,7 @@ class StatsAnswer(StateAnswer):
     stats: EngineStats
 
 
-class VersionAnswer(Documented):
+class VersionReply(Documented):
     """Version of the server."""
 
     version: str
@@ -107,7 +107,7 @@ class ErrorDetails(Documented):
     """Stable name of the error, for programs."""
 
 
-class ErrorAnswer(Documented):
+class ErrorReply(Documented):
     """Body of errors."""
 
     error: ErrorDetails
@@ -124,7 +124,7 @@ class MessagesErrorDetails(Documented):
     message: str
 
 
-class MessagesErrorAnswer(Documented):
+class MessagesErrorReply(Documented):
     """Body of an error of Anthropic's API."""
 
     type: Literal["error"]

@@ -151,7 +151,7 @@ class CacheDiagnostics(Documented):
     comparison_reusable_tokens: int | None = None
 
 
-class ResponseAnswer(Documented):
+class ResponseDocument(Documented):
     """Response to a turn: its items, and the settings that it was made with."""
 
     id: str
@@ -197,7 +197,7 @@ class ResponseEvent(Documented):
 
     type: str
     sequence_number: int
-    response: ResponseAnswer | None = None
+    response: ResponseDocument | None = None
     output_index: int | None = None
     item: OutputItem | None = None
     item_id: str | None = None

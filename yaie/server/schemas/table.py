@@ -42,10 +42,10 @@ class ApiField:
 
 def _rows_of(path: str) -> list[ApiField]:
     body = BODIES[path]
-    rows = used_fields(body, path)
+    rows = list_used(body, path)
     if body is ResponsesBody:
         known = {*body.model_fields, *body.unused}
-        rows += [row for row in used_fields(ChatBody, path) if row.name not in known]
+        rows += [row for row in list_used(ChatBody, path) if row.name not in known]
     rows += [
         ApiField(
             name=each.name,
@@ -64,7 +64,7 @@ def _rows_of(path: str) -> list[ApiField]:
     return rows
 
 
-def used_fields(body: type[RequestBody], path: str) -> list[ApiField]:
+def list_used(body: type[RequestBody], path: str) -> list[ApiField]:
     """Return the fields of a body's class. Raises `TypeError` for one without annotation."""
     schemas = body.model_json_schema()["properties"]
     rows = []
@@ -100,7 +100,7 @@ def type_name(schema: Mapping[str, Any]) -> str:
     return " or ".join("list" if name == "array" else name for name in shown)
 
 
-def _joined() -> tuple[ApiField, ...]:
+def _join_rows() -> tuple[ApiField, ...]:
     """Return the rows of all endpoints, equal rows as one."""
     rows: list[ApiField] = []
     for path in BODIES:
@@ -117,4 +117,4 @@ def _is_same(one: ApiField, other: ApiField) -> bool:
     return replace(one, endpoints=()) == replace(other, endpoints=())
 
 
-FIELDS: tuple[ApiField, ...] = _joined()
+FIELDS: tuple[ApiField, ...] = _join_rows()

@@ -19,7 +19,7 @@ from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from tests.server.wire import FakeTransport
 from yaie.base.types import GenerationRequest, TokenDelta
-from yaie.server.http.fast_writes import EXTENSION, WRITER, DirectWriter, direct_writer
+from yaie.server.http.fast_writes import EXTENSION, WRITER, FastWriter, find_writer
 from yaie.server.http.protocol import HttpProtocol
 from yaie.server.replies import delivery
 from yaie.server.routes.completions import create_completion
@@ -106,13 +106,13 @@ def join(chunks: bytes) -> bytes:
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Bodies that were written straight to the connection."""
     found: list[bytes] = []
-    write = DirectWriter.write
+    write = FastWriter.write
 
-    def noted(self: DirectWriter, body: bytes) -> None:
+    def noted(self: FastWriter, body: bytes) -> None:
         found.append(body)
         write(self, body)
 
-    monkeypatch.setattr(DirectWriter, "write", noted)
+    monkeypatch.setattr(FastWriter, "write", noted)
     return found
 
 
@@ -127,7 +127,7 @@ def test_the_bytes_are_those_of_the_long_way(
     asked = Asked(*make_app())
     direct = asked.stream(path, body)
     assert bool(writes) == ({"stop", "logprobs", "n"}.isdisjoint(body))
-    monkeypatch.setattr(delivery, "direct_writer", lambda scope: None)
+    monkeypatch.setattr(delivery, "find_writer", lambda scope: None)
     num_direct = len(writes)
     assert asked.stream(path, body) == direct
     assert len(writes) == num_direct
@@ -207,7 +207,7 @@ def test_unknown_layers_and_handlers_see_every_part(
     handler: Any, layers: tuple[Any, ...], chunked: bool, is_direct: bool
 ) -> None:
     facts = {"chunked_encoding": chunked, "scope": {"method": "POST"}}
-    writer = DirectWriter(SimpleNamespace(flow=None, transport=None, **facts))  # type: ignore[arg-type]
+    writer = FastWriter(SimpleNamespace(flow=None, transport=None, **facts))  # type: ignore[arg-type]
     scope = {"app": _App(*layers), "endpoint": handler, "extensions": {EXTENSION: {WRITER: writer}}}
-    assert (direct_writer(scope) is writer) == is_direct
-    assert direct_writer({}) is None
+    assert (find_writer(scope) is writer) == is_direct
+    assert find_writer({}) is None

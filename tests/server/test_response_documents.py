@@ -17,7 +17,7 @@ from yaie.base.errors import YaieError
 from yaie.server.schemas.response_replies import (
     DeletedResponse,
     InputItems,
-    ResponseAnswer,
+    ResponseDocument,
     ResponseEvent,
 )
 
@@ -29,7 +29,7 @@ OPTIONS: list[Any] = [{}, {"max_output_tokens": 2, "instructions": "Be brief."},
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_answers_and_events_are_described(http: TestClient, options: Any) -> None:
-    check_described(ResponseAnswer, ask(http, **options))
+    check_described(ResponseDocument, ask(http, **options))
     for event in events_of(http, **options):
         check_described(ResponseEvent, event)
 
@@ -38,7 +38,7 @@ def test_calls_and_reasoning_are_described(said: Any) -> None:
     http, _ = said(f"<think>\nOne.\n</think>\n\nTwo.\n{ADD}")
     answer = ask(http, tools=[TOOL])
     assert [item["type"] for item in answer["output"]] == ["reasoning", "message", "function_call"]
-    check_described(ResponseAnswer, answer)
+    check_described(ResponseDocument, answer)
     for event in events_of(http, tools=[TOOL]):
         check_described(ResponseEvent, event)
     result = {"type": "function_call_output", "call_id": answer["output"][2]["call_id"]}
@@ -46,7 +46,7 @@ def test_calls_and_reasoning_are_described(said: Any) -> None:
     items = http.get(f"{URL}/{last['id']}/input_items").json()
     check_described(InputItems, items)
     assert len(items["data"]) == 5
-    check_described(ResponseAnswer, http.get(f"{URL}/{last['id']}").json())
+    check_described(ResponseDocument, http.get(f"{URL}/{last['id']}").json())
     check_described(DeletedResponse, http.delete(f"{URL}/{last['id']}").json())
 
 
@@ -61,7 +61,7 @@ def test_the_document_has_the_schemas_and_working_examples(http: TestClient) -> 
     document = document_of(http)
     create = document["paths"][URL]["post"]
     content = create["responses"]["200"]["content"]
-    assert content["application/json"]["schema"]["$ref"].endswith("/ResponseAnswer")
+    assert content["application/json"]["schema"]["$ref"].endswith("/ResponseDocument")
     data = content["text/event-stream"]["schema"]["properties"]["data"]
     assert data["anyOf"][0]["contentSchema"]["$ref"].endswith("/ResponseEvent")
     body = create["requestBody"]["content"]["application/json"]

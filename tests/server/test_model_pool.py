@@ -18,7 +18,7 @@ from yaie.base.errors import EngineUnavailable, NotEnoughMemory, UnknownModel
 from yaie.base.settings import EngineConfig, Settings
 from yaie.base.types import EngineInfo, EngineState
 from yaie.server.app import create_app
-from yaie.server.models.model_pool import RETRY_S, Residency
+from yaie.server.models.model_pool import RETRY_S, ModelPool
 from yaie.server.models.served_model import Residence, ServedModel
 from yaie.server.models.service import Service
 from yaie.text.tokenizer import Tokenizer
@@ -39,7 +39,7 @@ class Machine:
             )
             for name in sizes
         }
-        self.residency = Residency(list(self.models.values()), budget, clock=lambda: self.now)
+        self.model_pool = ModelPool(list(self.models.values()), budget, clock=lambda: self.now)
 
     async def run(self, work: Any, *arguments: Any) -> Any:
         await asyncio.sleep(0)
@@ -94,10 +94,10 @@ def test_random_use_stays_within_the_budget(seed: int, tiny_model_dir: Path) -> 
     async def use(machine: Machine, name: str) -> None:
         model = machine.models[name]
         with ExitStack() as used:
-            with machine.residency.waiting(model):
+            with machine.model_pool.waiting(model):
                 while not model.is_resident:
-                    await asyncio.create_task(machine.residency.load(model))
-                used.enter_context(machine.residency.use(model))
+                    await asyncio.create_task(machine.model_pool.load(model))
+                used.enter_context(machine.model_pool.use(model))
             machine.now += 1
             for _ in range(rng.randint(0, 5)):
                 assert model.state is EngineState.READY
@@ -115,7 +115,7 @@ def test_random_use_stays_within_the_budget(seed: int, tiny_model_dir: Path) -> 
         loads = sum(model.num_loads for model in machine.models.values())
         unloads = sum(model.num_unloads for model in machine.models.values())
         assert loads - unloads == len(held)
-        await machine.residency.stop()
+        await machine.model_pool.stop()
 
     asyncio.run(run())
 
@@ -123,7 +123,7 @@ def test_random_use_stays_within_the_budget(seed: int, tiny_model_dir: Path) -> 
 def test_many_requests_wait_for_one_load(tiny_model_dir: Path) -> None:
     async def run() -> None:
         machine = Machine(tiny_model_dir, {"a": 10, "b": 10}, 100)
-        await asyncio.gather(*(machine.residency.load(machine.models["a"]) for _ in range(50)))
+        await asyncio.gather(*(machine.model_pool.load(machine.models["a"]) for _ in range(50)))
         assert machine.num_started == 1
 
     asyncio.run(run())
@@ -134,13 +134,13 @@ def test_a_failed_load_is_told_and_tried_again_later(tiny_model_dir: Path) -> No
         machine = Machine(tiny_model_dir, {"a": 10, "b": 200}, 100)
         for _ in range(3):
             with pytest.raises(EngineUnavailable, match=r"'b' could not be loaded \(200 of 100\)"):
-                await machine.residency.load(machine.models["b"])
+                await machine.model_pool.load(machine.models["b"])
         assert machine.num_started == 2  # by its share, then by the whole budget
         assert not machine.loaded
-        await machine.residency.load(machine.models["a"])  # others go on
+        await machine.model_pool.load(machine.models["a"])  # others go on
         machine.now += RETRY_S
         machine.sizes["b"] = 90
-        await machine.residency.load(machine.models["b"])
+        await machine.model_pool.load(machine.models["b"])
         assert set(machine.loaded) == {"b"}
 
     asyncio.run(run())
@@ -150,13 +150,13 @@ def test_a_cancelled_wait_for_room_leaves_the_other_model_usable(tiny_model_dir:
     async def run() -> None:
         machine = Machine(tiny_model_dir, {"a": 60, "b": 60}, 100)
         first, second = machine.models.values()
-        await machine.residency.load(first)
-        with machine.residency.use(first):
-            waiting = asyncio.create_task(machine.residency.load(second))
+        await machine.model_pool.load(first)
+        with machine.model_pool.use(first):
+            waiting = asyncio.create_task(machine.model_pool.load(second))
             for _ in range(5):
                 await asyncio.sleep(0)
             assert first.residence is Residence.LEAVING
-            await machine.residency.stop()
+            await machine.model_pool.stop()
             assert first.is_resident
             with pytest.raises(asyncio.CancelledError):
                 await waiting

@@ -143,7 +143,7 @@ def test_old_turns_are_dropped() -> None:
     """The queue is bounded by its turns and by the tokens of their prompts."""
     from types import SimpleNamespace
 
-    queue = next_turn_prefill.NextTurns(lambda: False)
+    queue = next_turn_prefill.NextTurnPrefill(lambda: False)
     for _ in range(next_turn_prefill.MAX_WAITING + 5):
         request = SimpleNamespace(prompt_token_ids=(1,) * 1000)
         queue.add(None, call.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
