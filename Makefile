@@ -76,7 +76,7 @@ $(SCHEMATHESIS_BIN):
 	$(PYTHON) -m venv build/schemathesis
 	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)'
 
-test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/clients.md (npm)
+test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/guides/clients.md (npm)
 	$(NEWEST)/bin/python -m pytest $(CLIENT_TESTS) --ignore tests/clients/openai_2 tests/clients
 	$(OPENAI_2)/bin/python -m pytest $(CLIENT_TESTS) tests/clients/openai_2 tests/clients/test_cookbook.py
 	$(NEWEST)/bin/python -m tests.clients.document

@@ -95,9 +95,8 @@ def test_yaie_commands_and_their_flags_exist(page: str) -> None:
 
 
 def test_the_table_of_settings_is_the_settings() -> None:
-    rows = re.findall(
-        r"^\| `(YAIE_\w+)` \| ([^|]+) \| ([^|]+) \|$", TEXTS["docs/operations.md"], re.MULTILINE
-    )
+    page = TEXTS["docs/reference/settings.md"]
+    rows = re.findall(r"^\| `(YAIE_\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
     settings = {each.variable: each for each in SETTINGS.values()}
     named = [variable for variable, _, _ in rows]
     assert named == [*settings, *sorted(CLIENT_VARIABLES), *sorted(LIBRARY_VARIABLES)]
@@ -141,7 +140,8 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
     from yaie.cli import failures
 
     stated = {
-        int(n) for n in re.findall(r"^\| (\d+) \|", TEXTS["docs/operations.md"], re.MULTILINE)
+        int(n)
+        for n in re.findall(r"^\| (\d+) \|", TEXTS["docs/reference/exit-codes.md"], re.MULTILINE)
     }
     raised = {
         e.exit_code

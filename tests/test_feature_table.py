@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "feature-table.md"
+PAGE = ROOT / "docs" / "internals" / "feature-table.md"
 # Numbers of the optional features, which have no row.
 _OPTIONAL = {
     0: {12, 27, 47, 54, 55, 57, 61, 63, 65},

@@ -1,6 +1,6 @@
 """The structure of the code, read from its source: imports go down only, torch is kept apart.
 
-The floors are those of docs/architecture.md.
+The floors are those of docs/internals/architecture.md.
 """
 
 from __future__ import annotations
@@ -246,7 +246,8 @@ def test_the_test_sees_the_code() -> None:
 @pytest.mark.parametrize("name", modules())
 def test_imports_go_down_only(name: str) -> None:
     own = floor_of(name)
-    assert own is not None, f"{name} is on no floor; add it to FLOORS and to docs/architecture.md"
+    page = "docs/internals/architecture.md"
+    assert own is not None, f"{name} is on no floor; add it to FLOORS and to {page}"
     for imported in imports_of(name):
         floor = floor_of(imported.target)
         if floor is None or imported.target == "yaie":

@@ -80,7 +80,7 @@ def quality(
         terminal.note(f"{kind} …")
         found[kind] = measure_apart(model, chosen, material)
     rows, notes = _llama_rows(files, llama_cpp_folder, material)
-    report = make_report(found, rows, notes, material, str(text or "docs/*.md"))
+    report = make_report(found, rows, notes, material, str(text or "docs/*/*.md"))
     if out is not None:
         _write(report, out)
     if as_json or not terminal.is_terminal(sys.stdout):

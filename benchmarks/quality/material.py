@@ -37,7 +37,7 @@ def read_text(path: Path | None) -> str:
 
     Raises a usage error for a file that is missing or holds other bytes.
     """
-    files = sorted((ROOT / "docs").glob("*.md")) if path is None else [path]
+    files = sorted((ROOT / "docs").glob("[gir]*/*.md")) if path is None else [path]
     try:
         return "\n".join(file.read_text(encoding="utf-8") for file in files)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Table of clients and features in `docs/clients.md`, written from the outcomes of the tests.
+"""Table of clients and features in `docs/guides/clients.md`, written from test outcomes.
 
 `python -m tests.clients.document` writes it after a run, as `make test-clients` does.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.clients import matrix
 
-PAGE = matrix.ROOT / "docs/clients.md"
+PAGE = matrix.ROOT / "docs/guides/clients.md"
 FOLDER = Path(__file__).parent
 # The newest openai is in the first one.
 LOCKS = [FOLDER / "requirements.txt", FOLDER / "openai_2/requirements.txt"]

@@ -1,4 +1,4 @@
-"""Features and clients of the table in `docs/clients.md`, and the outcomes of its cells."""
+"""Features and clients of the table in `docs/guides/clients.md`, and the outcomes of its cells."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 MODEL = "builtin"
-KEY = "none"  # the key of the examples in `docs/clients.md`
+KEY = "none"  # the key of the examples in `docs/guides/clients.md`
 WRONG_KEY = "wrong"
 HELLO = "Say hello."
 WEATHER = "What is the weather in Paris?"

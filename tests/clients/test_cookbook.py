@@ -1,4 +1,4 @@
-"""The examples of `docs/clients.md`, run as a reader would, with a server's address."""
+"""The examples of `docs/guides/clients.md`, run as a reader would, with a server's address."""
 
 from __future__ import annotations
 

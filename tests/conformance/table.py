@@ -1,4 +1,4 @@
-"""The support table of docs/models.md, written from the support data and the conformance cases.
+"""Tables of docs/reference/model-support.md, written from the support data and the cases.
 
 `python -m tests.conformance.table` rewrites the part of the page between the markers;
 `test_table` fails while page and code differ.
@@ -16,7 +16,7 @@ from yaie.models.architecture.architectures import REFUSED, SUPPORTED
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import WRAPPERS, Wrapper
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "model-support.md"
 BEGIN = "<!-- begin: written by tests/conformance/table.py -->"
 END = "<!-- end -->"
 

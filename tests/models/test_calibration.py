@@ -44,8 +44,8 @@ from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = ROOT / "docs" / "architecture.md"
-ANOTHER = ROOT / "docs" / "development.md"
+TEXT = ROOT / "docs" / "internals" / "architecture.md"
+ANOTHER = ROOT / "docs" / "internals" / "development.md"
 
 
 def config(folder: Path, **settings: Any) -> EngineConfig:

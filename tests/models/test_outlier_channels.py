@@ -30,7 +30,7 @@ from yaie.text.tokenizer import load_tokenizer
 TIMES = 50.0
 SHARE = 8.0  # of the channel in the results, over that of another
 CHANNEL = 37
-TEXT = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+TEXT = Path(__file__).resolve().parents[2] / "docs" / "internals" / "architecture.md"
 TOKENS = 200
 needs_library = pytest.mark.skipif(
     load() is None, reason="needs the kernel library: a compiler, or a wheel with kernels"

@@ -85,7 +85,7 @@ def test_float32_is_token_equal_to_transformers(float32: LLM, original: Any) -> 
 
 
 def test_the_logprobs_of_a_text_are_those_of_transformers(float32: LLM, original: Any) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()[:2000]
+    text = (Path(__file__).parents[2] / "docs" / "internals" / "architecture.md").read_text()[:2000]
     sampling = SamplingParams(max_tokens=1, prompt_logprobs=0)
     (answer,) = float32.generate(text, sampling, progress=False)
     prompt = torch.tensor(answer.prompt_token_ids)

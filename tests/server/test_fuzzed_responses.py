@@ -17,7 +17,7 @@ from yaie.server.schemas.responses import ResponsesBody
 
 __all__ = ["shared_http"]
 URL = "/v1/responses"
-DOCS = Path(__file__).resolve().parents[2] / "docs/api.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs/reference/responses.md"
 PARTS = st.dictionaries(
     st.sampled_from(["type", "text", "refusal"]),
     st.sampled_from(["input_text", "output_text", "refusal", "input_image", ""]) | json_values,
@@ -93,7 +93,6 @@ def test_no_query_makes_a_server_error(shared_http: TestClient, query: dict[str,
 
 def test_every_field_of_the_body_is_documented() -> None:
     page = DOCS.read_text(encoding="utf-8")
-    section = page.split("\n## Responses\n", 1)[1].split("\n## ")[0]
-    rows = [line.split("|") for line in section.splitlines() if line.startswith("| `")]
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`([a-z_]+)", row[1] + row[3])}
     assert set(ResponsesBody.model_fields) - {"model", "stream"} <= named

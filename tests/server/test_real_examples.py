@@ -14,7 +14,7 @@ import requests
 from tests.server.real_server import WAIT_S, Server
 
 pytestmark = pytest.mark.integration
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "http-api.md"
 COMMANDS = re.findall(r"^```\n(curl .+?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 CHAT = {"model": "tiny", "messages": [{"role": "user", "content": "the plan?"}], "max_tokens": 8}
 

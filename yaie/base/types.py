@@ -64,7 +64,7 @@ class SamplingParams:
     bad_words_token_ids: Annotated[tuple[tuple[int, ...], ...], TokenRuns()] = ()
     seed: Annotated[int | None, Whole()] = None
     stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
-    # Regular expressions, searched in text too; syntax in docs/api.md.
+    # Regular expressions, searched in text too; syntax in docs/reference/http-api.md.
     stop_regex: Annotated[tuple[str, ...], Texts()] = ()
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()
     ignore_eos: Annotated[bool, Bool()] = False

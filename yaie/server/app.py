@@ -70,7 +70,7 @@ _NOT_SERVED = {
     *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images"),
     *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
 }
-# Headers readable by pages of other origins: those of docs/api.md.
+# Headers readable by pages of other origins: those of docs/reference/http-api.md.
 EXPOSED_HEADERS = (
     "Retry-After",
     "X-Request-ID",

@@ -1,4 +1,4 @@
-"""Each supported family runs fused, or by transformers, as `docs/gpu.md` says."""
+"""Each supported family runs fused, or by transformers, as `docs/guides/gpu.md` says."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from yaie.models.fused.fused_structure import (
 from yaie.models.fused.plain import PlainOperations
 from yaie.models.native.native_structure import NotRecognised
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "gpu.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "guides" / "gpu.md"
 MODEL_TYPES = {entry.architecture: entry.model_type for entry in SUPPORTED}
 
 

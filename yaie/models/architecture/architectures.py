@@ -1,7 +1,7 @@
 """The supported architectures, and the model types that are refused by name, with the reason.
 
 The conformance suite (`tests/conformance`) compares each architecture in `SUPPORTED` with
-transformers; the table in `docs/models.md` is written from here.
+transformers; the table in `docs/reference/model-support.md` is written from here.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _MESSAGE = {
 
 
 class ChatBody(GenerationBody):
-    """OpenAI's chat completion request with the extensions of `docs/api.md`."""
+    """OpenAI's chat completion request with the extensions of `docs/reference/http-api.md`."""
 
     unused: ClassVar[Mapping[str, Unused]] = {
         **GenerationBody.unused,

@@ -15,7 +15,7 @@ _IDS = {"type": "array", "items": {"type": "integer"}}
 
 
 class CompletionBody(GenerationBody):
-    """OpenAI's text completion request with the extensions of `docs/api.md`."""
+    """OpenAI's text completion request with the extensions of `docs/reference/http-api.md`."""
 
     unused: ClassVar[Mapping[str, Unused]] = {
         **GenerationBody.unused,

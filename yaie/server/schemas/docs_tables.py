@@ -1,4 +1,4 @@
-"""Tables of fields in `docs/api.md` and `docs/messages.md`, written from the table of fields.
+"""Tables of request fields: writes them into the pages of `docs/reference` from the schemas.
 
 `python -m yaie.server.schemas.docs_tables` writes them into the pages, between marks such as
 `<!-- fields: chat -->` and `<!-- end -->`. A test compares.
@@ -16,7 +16,10 @@ from yaie.server.schemas.structured import StructuredFields
 from yaie.server.schemas.table import BODIES, FIELDS, ApiField
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGES = (DOCS / "api.md", DOCS / "messages.md")
+PAGES = tuple(
+    DOCS / "reference" / f"{name}.md"
+    for name in ("http-api", "responses", "messages", "other-fields")
+)
 _BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _CHAT, _TEXT, _RESPONSES, _MESSAGES = BODIES
 _SHORT = dict(zip(BODIES, ("chat", "text", "responses", "messages"), strict=True))

@@ -118,7 +118,7 @@ class MessagesBody(CountedMessagesBody):
         Short,
         Used(
             "`previous_message_id`: an earlier message of the same key, or null. The message then "
-            "has `diagnostics`, with the `cache_miss_reason`, see [cache](api.md#cache).",
+            "has `diagnostics`, with the `cache_miss_reason`, see [cache](cache-api.md).",
             example={"previous_message_id": "msg_1"},
         ),
     ] = None

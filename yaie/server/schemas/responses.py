@@ -126,12 +126,12 @@ class ResponsesBody(RequestBody):
     tools: Annotated[
         list[Any] | None,
         Used(
-            "Functions only, in the flat form of this API, else as in [chats](#tools).",
+            "Functions only, in the flat form of this API, else as in [chats](http-api.md#tools).",
             example=[{"type": "function", "name": "add_numbers"}],
         ),
     ] = None
     tool_choice: Annotated[
-        Any, Used("As in [chats](#tools), in the flat form.", "`auto`", example="none")
+        Any, Used("As in [chats](http-api.md#tools), in the flat form.", "`auto`", example="none")
     ] = None
     parallel_tool_calls: SeveralCalls = None
     max_tool_calls: Annotated[
@@ -166,8 +166,8 @@ class ResponsesBody(RequestBody):
         Short,
         Used(
             "`comparison_response_id`: an earlier response of the same key. The response then has "
-            "`prompt_cache_diagnostics`, see [cache](#cache). Other options are ignored: every "
-            "prefix is cached.",
+            "`prompt_cache_diagnostics`, see [cache](cache-api.md). Other options are ignored: "
+            "every prefix is cached.",
             example={"comparison_response_id": "resp_1"},
         ),
     ] = None

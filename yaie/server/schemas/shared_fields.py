@@ -123,7 +123,8 @@ class GenerationBody(StructuredFields):
         str | None,
         Used(
             "On a server without API keys: the tenant, for "
-            "[fair shares](operations.md#shares-of-tenants). With keys the key is the tenant.",
+            "[fair shares](../guides/scheduling.md#shares-of-tenants). With keys the key is "
+            "the tenant.",
             example="someone",
         ),
     ] = None
@@ -250,7 +251,7 @@ class GenerationBody(StructuredFields):
         bool | None,
         Extension(
             "Explain before the start how far the prompt is cached: `cache_explanation` in the "
-            "usage, also in the last chunk of a stream. See [cache](#cache).",
+            "usage, also in the last chunk of a stream. See [cache](cache-api.md).",
             "false",
             example=True,
         ),
