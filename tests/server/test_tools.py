@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from tests.server.test_chat import chat, stream
+from tests.text.test_format_families import accepts
 from yaie.text.tokenizer import Tokenizer
 
 TEMPLATE = """{% if tools %}{{ tools | tojson }} <tool_call> </tool_call> {% endif %}
@@ -153,3 +154,83 @@ def test_forced_calls_have_a_grammar(said: Any, choice: Any, names: list[str]) -
     assert (grammar.kind, grammar.param) == ("lark", "tools")
     for name in ("add", "weather"):
         assert (json.dumps(f'"name": "{name}"')[1:-1] in grammar.source) == (name in names)
+
+
+FORMS = {
+    "hermes": "<tool_call>",
+    "qwen3_coder": "<tool_call> <function= <parameter=",
+    "glm": "<tool_call> <arg_key>",
+}
+
+
+def ask_for_a_call(said: Any, monkeypatch: pytest.MonkeyPatch, form: str, parameters: Any) -> Any:
+    """Force a call of a tool with these parameters; return the response and its grammar."""
+    http, engine = said("x")
+    hf = http.app.state.service.model().tokenizer.hf
+    monkeypatch.setattr(hf, "chat_template", TEMPLATE.replace("<tool_call>", FORMS[form]))
+    function = {"name": "f"} | ({} if parameters == "none" else {"parameters": parameters})
+    body = {
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"type": "function", "function": function}],
+        "tool_choice": "required",
+    }
+    return http.post("/v1/chat/completions", json=body), engine.requests[-1].grammar
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"type": "object", "properties": {"x": True}, "required": None},
+        {"type": "object", "properties": {"x": {"type": None, "items": None}}},
+        {"type": "object", "properties": {"x": None}, "additionalProperties": None},
+        {"type": "object", "properties": None, "required": ["x"]},
+        {"type": "object", "properties": {"x": {"enum": [None, "a"], "default": None}}},
+        {"properties": {"x": {"$ref": "#/$defs/X"}}, "$defs": {"X": True}},
+    ],
+    ids=json.dumps,
+)
+def test_loose_schemas_of_generators_are_read(
+    said: Any, monkeypatch: pytest.MonkeyPatch, form: str, parameters: Any, tokenizer: Tokenizer
+) -> None:
+    response, grammar = ask_for_a_call(said, monkeypatch, form, parameters)
+    assert response.status_code == 200, response.text
+    assert not accepts(tokenizer, grammar, "no call")  # and the grammar compiles
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "none",
+        None,
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": None, "required": []},
+        {"title": "Nothing", "description": "d", "$schema": "x"},
+    ],
+    ids=json.dumps,
+)
+def test_a_tool_without_parameters_takes_an_empty_object(
+    said: Any, monkeypatch: pytest.MonkeyPatch, form: str, parameters: Any, tokenizer: Tokenizer
+) -> None:
+    response, grammar = ask_for_a_call(said, monkeypatch, form, parameters)
+    assert response.status_code == 200, response.text
+    empty = {
+        "hermes": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+        "qwen3_coder": "<tool_call>\n<function=f>\n</function>\n</tool_call>",
+        "glm": "<tool_call>f\n</tool_call>",
+    }[form]
+    assert accepts(tokenizer, grammar, empty)
+    assert not accepts(tokenizer, grammar, empty.replace("{}", '{"path": 1}') + " ")
+
+
+def test_a_tool_with_open_members_takes_any(
+    said: Any, monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer
+) -> None:
+    for schema in ({"additionalProperties": True}, {"patternProperties": {"^a": {}}}):
+        parameters = {"type": "object", **schema}
+        _, grammar = ask_for_a_call(said, monkeypatch, "hermes", parameters)
+        call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+        assert accepts(tokenizer, grammar, call)

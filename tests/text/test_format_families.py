@@ -370,8 +370,6 @@ def test_harmony_channels() -> None:
         ("True", {"type": "boolean"}, True),
         ("[1, 2]", {"type": "array"}, [1, 2]),
         ('{"a": 1}', {"type": "object"}, {"a": 1}),
-        ("five", {"type": "integer"}, "five"),
-        ("NaN", {"type": "number"}, "NaN"),
         ("two\nlines", {"type": "string"}, "two\nlines"),
         ('say "x" <b>', {"type": "string"}, 'say "x" <b>'),
         ("b", {"enum": ["a", "b"]}, "b"),

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from yaie.text.formats.json_values import Malformed, characters, read_text, read_value
+from yaie.text.formats.json_values import (
+    Malformed,
+    characters,
+    read_text,
+    read_value,
+    refuse_constant,
+)
+from yaie.text.formats.parameter_schema import TYPES
 from yaie.text.formats.reader import Reader, Steps
 from yaie.text.formats.tool import Tool
 from yaie.text.output_parts import Part, ToolCallPart
 
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _CALL_KEYS = frozenset(("name", "tool_name", "type", "id", "function", *_ARGUMENT_KEYS))
-_MAX_NAME_CHARS = 128
+_MAX_NAME_CHARS = 256
 
 
 class Calls:
@@ -67,17 +73,17 @@ class Calls:
             self.add("{}")
         self.is_open = False
         try:
-            value = json.loads("".join(self._arguments))
+            value = json.loads("".join(self._arguments), parse_constant=refuse_constant)
         except (ValueError, RecursionError):
             self.note(f"the arguments of call {self.num_begun - 1} are not JSON")
             return
         if not isinstance(value, dict):
             self.note(f"the arguments of call {self.num_begun - 1} are not an object")
 
-    def schema_of(self, key: str) -> Mapping[str, Any]:
-        """Return the schema of a parameter of the open call; empty if there is none."""
+    def types_of(self, key: str) -> frozenset[str]:
+        """Return the JSON types that a parameter of the open call may have."""
         tool = self.tools.get(self._name)
-        return {} if tool is None else tool.schema_of(key)
+        return TYPES if tool is None else tool.schema.types_of(key)
 
     def note(self, fault: str) -> None:
         """Keep the first fault of the answer."""
@@ -173,7 +179,7 @@ def read_name(reader: Reader) -> Steps[str]:
 
 
 def _is_of_name(character: str) -> bool:
-    return character.isalnum() or (character != "" and character in "_-.:")
+    return character.isalnum() or (character != "" and character in "_-.:/")
 
 
 def read_arguments(reader: Reader, calls: Calls) -> Steps[None]:

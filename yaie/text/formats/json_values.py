@@ -36,6 +36,11 @@ def read_value(reader: Reader, show: Callable[[str], None]) -> Steps[None]:
         yield from _read_scalar(reader, show)
 
 
+def refuse_constant(constant: str) -> None:
+    """Raise `ValueError` for `NaN` and `Infinity`, which Python's parser takes."""
+    raise ValueError(f"{constant} is not JSON")
+
+
 def read_text(reader: Reader) -> Steps[str]:
     """Read a string and return its characters. Raises `Malformed`."""
     parts: list[str] = []

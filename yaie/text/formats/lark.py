@@ -36,17 +36,29 @@ class Lark:
         """Return the expression of the JSON text of a schema's instance."""
         return "%json " + json.dumps({**schema, "x-guidance": _JSON_STYLE})
 
-    def up_to(self, marker: str) -> str:
-        """Return the expression of any text and the marker behind it."""
-        found = self._split.search(marker) if self._split else None
-        if found is not None:  # no text matches an added token
-            return f"/(?s:.*)/ {self.text(marker[found.start() :])}"
-        ending = _escaped(marker)
-        definition = f"/(?s:.*){ending}/ & ~/(?s:.*){ending}(?s:.+)/"
+    def up_to(self, ending: str, patterns: Sequence[str] = (), excluded: Sequence[str] = ()) -> str:
+        """Return the expression of any text and the ending after it.
+
+        The text matches each regular expression of `patterns` as a whole, and has no marker of
+        `excluded` in it.
+        """
+        found = self._split.search(ending) if self._split else None
+        spelled = _escaped(ending if found is None else ending[: found.start()])
+        definitions = [f"/(?:{_on_one_line(each)}){spelled}/" for each in patterns]
+        definitions = definitions or [f"/(?s:.*){spelled}/"]
+        if found is None:  # no text matches an added token
+            definitions.append(f"~/(?s:.*){_escaped(ending.lstrip())}(?s:.+)/")
+        if excluded:
+            definitions.append(f"~/(?s:.*)({'|'.join(map(_escaped, excluded))})(?s:.*)/")
+        terminal = self._terminal(" & ".join(definitions), "UP_TO")
+        return terminal if found is None else f"{terminal} {self.text(ending[found.start() :])}"
+
+    def _terminal(self, definition: str, prefix: str) -> str:
+        """Return the name of a terminal with this definition."""
         for name, known in self._terminals.items():
             if known == f"{name}: {definition}":
                 return name
-        name = f"UP_TO_{len(self._terminals)}"
+        name = f"{prefix}_{len(self._terminals)}"
         self._terminals[name] = f"{name}: {definition}"
         return name
 
@@ -56,9 +68,7 @@ class Lark:
         Empty text fits too.
         """
         spelled = "|".join(map(_escaped, markers))
-        name = f"WITHOUT_{len(self._terminals)}"
-        self._terminals.setdefault(name, f"{name}: /(?s:.*)/ & ~/(?s:.*)({spelled})(?s:.*)/")
-        return name
+        return self._terminal(f"/(?s:.*)/ & ~/(?s:.*)({spelled})(?s:.*)/", "WITHOUT")
 
     def of(self, grammar: Grammar) -> str:
         """Return the expression of another kind of grammar.

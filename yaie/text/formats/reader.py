@@ -79,22 +79,46 @@ class Reader:
         found = pattern.match(self._text, self._at)
         return self._advance(found.end() - self._at) if found else ""
 
+    def close(self, mark: str) -> Steps[bool]:
+        """Read an end mark, or its beginning at the end of the text; return True if there is one.
+
+        A text that ends inside a mark was cut there.
+        """
+        if (yield from self.accept(mark)):
+            return True
+        rest = self._text[self._at :]
+        is_cut = rest != "" and len(rest) < len(mark) and mark.startswith(rest)
+        if is_cut:  # and the text has ended, since `accept` did not wait
+            self._advance(len(rest))
+        return is_cut
+
     def before(self, markers: tuple[str, ...]) -> Steps[tuple[str, str | None]]:
         """Read text up to a marker, and the marker; return both, as far as they have arrived.
 
         A possible beginning of a marker stays unread. Without a marker the second value is None:
         call again, until the text is empty too, which is the end.
         """
+        text, marker = yield from self.up_to(markers)
+        if marker is not None:
+            self._advance(len(marker))
+        return text, marker
+
+    def up_to(
+        self, markers: tuple[str, ...], *, drops_cut: bool = False
+    ) -> Steps[tuple[str, str | None]]:
+        """Read text up to a marker, as `before`; the marker stays unread.
+
+        With `drops_cut` the beginning of a marker at the end of the text is dropped.
+        """
         search = _search(markers)
         while True:
             if found := search.search(self._text, self._at):
-                text = self._advance(found.start() - self._at)
-                self._advance(len(found.group()))
-                return text, found.group()
-            held = 0 if self.is_ended else self._held_len(markers)
+                return self._advance(found.start() - self._at), found.group()
+            held = self._held_len(markers) if drops_cut or not self.is_ended else 0
             if text := self._advance(len(self._text) - self._at - held):
                 return text, None
             if self.is_ended:
+                self._advance(held)
                 return "", None
             yield
 

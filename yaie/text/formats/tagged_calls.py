@@ -6,15 +6,15 @@ The tags hold plain text. Arguments become JSON by the types of the tool's schem
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from yaie.text.formats.calls import Calls, read_name
 from yaie.text.formats.json_values import Malformed
 from yaie.text.formats.lark import Lark
-from yaie.text.formats.reader import Reader, Steps
+from yaie.text.formats.parameter_schema import Variant
+from yaie.text.formats.reader import SPACE, Reader, Steps
 from yaie.text.formats.syntax import CallSyntax
+from yaie.text.formats.tagged_values import TaggedValue, write_value
 from yaie.text.formats.tool import Tool
 
 
@@ -39,6 +39,15 @@ class TaggedCalls(CallSyntax):
         self.closers = (tags.call[1],)
         self.other_markers = tuple(filter(None, (*tags.key, *tags.value)))
         self._tags = tags
+        function_marks = filter(None, (tags.function_end, tags.name[0]))
+        # Ends of a value: its end tag without the bracket, and marks where that is missing.
+        self._value_ends = (
+            tags.value[1].removesuffix(">"),
+            tags.key[0],
+            *tags.call,
+            *function_marks,
+        )
+        self._marks = (tags.value[1], *self._value_ends[1:])  # between arguments
 
     def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
         """Read the calls up to the closer."""
@@ -52,7 +61,7 @@ class TaggedCalls(CallSyntax):
             reader.record()
             if not (yield from reader.starts_with(opens)):
                 break
-        yield from reader.accept(self.closers[0])
+        yield from reader.close(self.closers[0])
 
     def _read_call(self, reader: Reader, calls: Calls) -> Steps[None]:
         tags = self._tags
@@ -60,23 +69,50 @@ class TaggedCalls(CallSyntax):
             raise Malformed(f"{tags.name[0]} is missing")
         name = yield from read_name(reader)
         yield from reader.skip()
-        if not (yield from reader.accept(tags.name[1])):
-            raise Malformed(f"{tags.name[1]} is missing behind the name")
+        has_end = yield from reader.accept(tags.name[1])
+        if not has_end and not (yield from reader.starts_with(tags.key[0])):
+            raise Malformed(f"{tags.name[1]} is missing after the name")
         calls.begin(name)
-        yield from reader.skip()
-        while (yield from reader.accept(tags.key[0])):
-            yield from self._read_argument(reader, calls)
-            yield from reader.skip()
+        while True:
+            mark = yield from self._next_mark(reader, calls)
+            if mark == tags.key[0]:
+                yield from self._read_argument(reader, calls)
+            elif mark != tags.value[1]:
+                break
         if calls.has_arguments:
             calls.add("}")
-        if not tags.function_end or not (yield from reader.accept(tags.function_end)):
-            yield from self._check_end(reader)
+        if mark == tags.function_end:
+            yield from reader.skip()
+            while mark and (yield from reader.accept(mark)):  # repeated
+                yield from reader.skip()
+        elif mark is None:
+            calls.note(f"{tags.function_end or self.closers[0]} is missing")
         calls.end()
 
-    def _check_end(self, reader: Reader) -> Steps[None]:
-        """Raise `Malformed` unless the end of the whole markup stands for that of the function."""
-        if not (yield from reader.starts_with(self.closers[0])):
-            raise Malformed(f"{self._tags.function_end or self.closers[0]} is missing")
+    def _next_mark(self, reader: Reader, calls: Calls) -> Steps[str | None]:
+        """Return the next mark between arguments; None at the end of the text.
+
+        Marks of keys, values and functions are read, others stay unread. Raises `Malformed` if
+        the text ends inside the mark of a key.
+        """
+        tags = self._tags
+        texts = []
+        while True:
+            text, mark = yield from reader.up_to(self._marks)
+            texts.append(text)
+            if mark is not None or not text:
+                break
+        between = "".join(texts).strip(SPACE)
+        if mark is None and between:
+            if any(each.startswith(between) for each in (tags.function_end, *self.closers)):
+                return between
+            if tags.key[0].startswith(between):
+                raise Malformed("the text ended between arguments")
+        if between:
+            calls.note(f"text between the arguments of call {calls.num_begun - 1} was dropped")
+        if mark in (tags.key[0], tags.value[1], tags.function_end):
+            yield from reader.accept(mark)
+        return mark
 
     def _read_argument(self, reader: Reader, calls: Calls) -> Steps[None]:
         tags = self._tags
@@ -85,115 +121,69 @@ class TaggedCalls(CallSyntax):
             raise Malformed("the text ended inside an argument")
         if tags.value[0]:
             yield from reader.skip()
-            if not (yield from reader.accept(tags.value[0])):
+            if not (yield from reader.close(tags.value[0])):
                 raise Malformed(f"{tags.value[0]} is missing")
         key = key.strip()
         calls.add(f"{', ' if calls.has_arguments else '{'}{json.dumps(key)}: ")
         if tags.has_lines:
             yield from reader.accept("\n")
-        schema = calls.schema_of(key)
-        if types_of(schema) == {"string"}:
-            yield from self._read_string(reader, calls)
-            return
-        text, end = yield from reader.until((tags.value[1],))
-        calls.add(json_of(text.strip(), schema))
-        if end is None:
-            raise Malformed("the text ended inside an argument")
+        value = TaggedValue(calls.types_of(key), has_lines=tags.has_lines)
+        is_ended = False
+        while not is_ended:
+            text, mark = yield from reader.up_to(self._value_ends, drops_cut=True)
+            calls.add(value.push(text))
+            if mark is None and not text:
+                raise Malformed("the text ended inside an argument")
+            if mark == self._value_ends[0]:
+                is_ended = yield from self._ends_value(reader, value, calls)
+            elif mark is not None:
+                calls.note(f"{tags.value[1]} is missing after argument {key!r}")
+                is_ended = True
+        text, is_typed = value.end()
+        calls.add(text)
+        if not is_typed:
+            calls.note(f"argument {key!r} of call {calls.num_begun - 1} has a wrong type")
 
-    def _read_string(self, reader: Reader, calls: Calls) -> Steps[None]:
-        """Read a value as a JSON string, as it arrives."""
-        calls.add('"')
-        held = ""  # a line break before the closing tag belongs to it
-        while True:
-            piece, end = yield from reader.before((self._tags.value[1],))
-            text = held + piece
-            held = "\n" if self._tags.has_lines and text.endswith("\n") else ""
-            calls.add(json.dumps(text.removesuffix(held), ensure_ascii=False)[1:-1])
-            if end is not None or not piece:
-                break
-        calls.add('"')
-        if end is None:
-            raise Malformed("the text ended inside an argument")
+    def _ends_value(self, reader: Reader, value: TaggedValue, calls: Calls) -> Steps[bool]:
+        """Read the end tag of a value, also one without its bracket; return False for text."""
+        yield from reader.accept(self._value_ends[0])
+        following = yield from reader.peek()
+        if following == ">":
+            yield from reader.take()
+        elif following and following not in SPACE + "<":
+            calls.add(value.push(self._value_ends[0]))
+            return False
+        return True
 
     def write(self, tool: Tool, lark: Lark) -> str:
         """Return the expression of one call, its arguments in the schema's order."""
         tags = self._tags
-        line = "\n" if tags.has_lines else ""
         opening = f"{tags.call[0]}\n{tags.name[0]}" if tags.name[0] else tags.call[0]
-        parts = [lark.text(f"{opening}{tool.name}{tags.name[1]}\n")]
-        required = tool.parameters.get("required", ())
-        for key, schema in tool.parameters.get("properties", {}).items():
-            between = f"\n{tags.value[0]}" if tags.value[0] else ""
-            opening = lark.text(f"{tags.key[0]}{key}{tags.key[1]}{between}{line}")
-            closing = f"{line}{tags.value[1]}"
-            if types_of(schema) == {"string"} and "enum" not in schema:
-                written = f"{opening} {lark.up_to(closing)} {lark.text(chr(10))}"
-            else:
-                value = self._value(schema, tool, lark)
-                written = f"{opening} {value} {lark.text(closing + chr(10))}"
-            parts.append(written if key in required else f"({written})?")
+        opening = lark.text(f"{opening}{tool.name}{tags.name[1]}\n")
+        ways = [self._write_arguments(each, tool, lark) for each in tool.schema.variants]
+        filled = list(dict.fromkeys(filter(None, ways)))
+        arguments = f"({' | '.join(filled)}){'' if all(ways) else '?'}" if filled else ""
         ending = f"{tags.function_end}\n" if tags.function_end else ""
-        return " ".join([*parts, lark.text(f"{ending}{tags.call[1]}")])
+        return f"{opening} {arguments} {lark.text(f'{ending}{tags.call[1]}')}"
 
-    def _value(self, schema: Mapping[str, Any], tool: Tool, lark: Lark) -> str:
-        if types_of(schema) == {"string"}:
-            return "(" + " | ".join(lark.text(str(each)) for each in schema["enum"]) + ")"
-        shared = {key: tool.parameters[key] for key in _SHARED if key in tool.parameters}
-        return lark.json({**schema, **shared})
+    def _write_arguments(self, variant: Variant, tool: Tool, lark: Lark) -> str:
+        tags = self._tags
+        line = "\n" if tags.has_lines else ""
+        between = f"\n{tags.value[0]}" if tags.value[0] else ""
+        excluded = self._value_ends[1:]
+        written = []
+        for key, schema in (
+            dict.fromkeys(variant.required, variant.others) | dict(variant.properties)
+        ).items():
+            opening = lark.text(f"{tags.key[0]}{key}{tags.key[1]}{between}{line}")
+            value = write_value(schema, tool, lark, f"{line}{tags.value[1]}", excluded)
+            argument = f"{opening} {value} {lark.text(chr(10))}"
+            written.append(argument if key in variant.required else f"({argument})?")
+        return " ".join(written)
 
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
         """Return the expression of all calls."""
         return f'{call} ("\\n" {call})*' if is_parallel else call
-
-
-_SHARED = ("$defs", "definitions")  # schemas that those of arguments refer to
-_KINDS: dict[type, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-    type(None): "null",
-}
-_WORDS = {"True": "true", "False": "false", "None": "null"}  # of Python
-
-
-def types_of(schema: Mapping[str, Any]) -> set[str]:
-    """Return the JSON types that a schema allows; empty if it does not tell."""
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return {kind}
-    if isinstance(kind, list):
-        return set(map(str, kind))
-    if isinstance(schema.get("enum"), list):
-        return {_KINDS.get(type(each), "object") for each in schema["enum"]}
-    found: set[str] = set()
-    for key in ("anyOf", "oneOf"):
-        for each in schema.get(key) or ():
-            inner = types_of(each) if isinstance(each, Mapping) else set()
-            if not inner:
-                return set()
-            found |= inner
-    return found
-
-
-def json_of(text: str, schema: Mapping[str, Any]) -> str:
-    """Return the JSON of a value written as plain text: by its type, else a string."""
-    types = types_of(schema)
-    try:
-        value = json.loads(_WORDS.get(text, text), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return json.dumps(text, ensure_ascii=False)
-    kind = _KINDS[type(value)]
-    is_number = kind in ("integer", "number") and types & {"integer", "number"}
-    if types and kind not in types and not is_number:
-        return json.dumps(text, ensure_ascii=False)
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
 
 
 QWEN3_CODER = TaggedCalls(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from yaie.text.formats.parameter_schema import ParameterSchema
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Tool:
     """Name and parameters of a function."""
 
@@ -17,16 +20,15 @@ class Tool:
 
     @classmethod
     def of(cls, tool: Mapping[str, Any]) -> Tool:
-        """Return a checked tool of OpenAI's form."""
+        """Return a tool of OpenAI's form, already checked."""
         function = tool["function"]
-        parameters = function.get("parameters") or {"type": "object"}
-        return cls(function["name"], parameters, function.get("strict") is True)
+        strict = function.get("strict") is True
+        return cls(function["name"], _parameters(function.get("parameters")), strict)
 
-    def schema_of(self, key: str) -> Mapping[str, Any]:
-        """Return the schema of one parameter; empty if there is none."""
-        properties = self.parameters.get("properties")
-        schema = properties.get(key) if isinstance(properties, Mapping) else None
-        return schema if isinstance(schema, Mapping) else {}
+    @cached_property
+    def schema(self) -> ParameterSchema:
+        """Schema of the arguments, resolved."""
+        return ParameterSchema(self.parameters)
 
 
 def tools_of(given: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:
@@ -36,7 +38,40 @@ def tools_of(given: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:
         function = each.get("function", each)
         name = function.get("name") if isinstance(function, Mapping) else None
         if isinstance(name, str) and name:
-            parameters = function.get("parameters")
-            is_schema = isinstance(parameters, Mapping)
-            found.append(Tool(name, parameters if is_schema else {"type": "object"}))
+            found.append(Tool(name, _parameters(function.get("parameters"))))
     return tuple(found)
+
+
+# Keywords whose values are data.
+_DATA = frozenset(("const", "default", "enum", "example", "examples"))
+# Keywords by which an object without properties may have members.
+_OPEN = frozenset(
+    (
+        "$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "const", "enum", "if", "not",
+        "maxProperties", "minProperties", "patternProperties", "propertyNames",
+        "unevaluatedProperties",
+    )
+)  # fmt: skip
+
+
+def _parameters(given: object) -> dict[str, Any]:
+    """Return the schema of a tool's arguments; a tool without parameters takes an empty object."""
+    schema = _without_nulls(given) if isinstance(given, Mapping) else {}
+    if not (schema.get("properties") or schema.get("required") or _OPEN & schema.keys()):
+        return {"type": "object", "properties": {}, "additionalProperties": False}
+    return schema
+
+
+def _without_nulls(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without keywords that are null: some generators write them for none."""
+    return {
+        key: value if key in _DATA else _each_without_nulls(value)
+        for key, value in schema.items()
+        if value is not None or key in _DATA
+    }
+
+
+def _each_without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _without_nulls(value)
+    return [_each_without_nulls(each) for each in value] if isinstance(value, list) else value
