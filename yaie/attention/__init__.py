@@ -1,1 +1,1 @@
-"""Attention: the pure planner of a step, and the backends that compute its plan."""
+"""Attention: the step planner, and the backends that compute a step plan."""

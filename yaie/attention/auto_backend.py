@@ -1,4 +1,4 @@
-"""FlashInfer and tree decode over one pool: the cost model chooses between them in each step."""
+"""Auto backend: chooses between FlashInfer and tree decode in each step, by the cost model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ByCostBackend:
     ) -> None:
         """`backends` has one for each method; all read a pool of one layout.
 
-        Without `traits`, `open_layers` measures those of the queue's device.
+        Without `traits`, `open_layers` measures the queue's device.
         """
         self._backends = dict(backends)
         self._traits = traits
@@ -65,7 +65,10 @@ class ByCostBackend:
         kv_dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """See `AttentionBackend.open_layers`. Tree decode is left out if the device forbids it."""
+        """See `AttentionBackend.open_layers`.
+
+        Tree decode is skipped if the device cannot run it.
+        """
         for backend in dict.fromkeys(self._backends.values()):
             try:
                 backend.open_layers(specs, dtype, kv_dtype, device)

@@ -1,8 +1,8 @@
-"""The protocols of attention backends.
+"""The attention backend protocols.
 
 `open_layers` once a model. After that a backend sees the step plan alone: `prepare` once a step;
 then for each layer `write`, which puts the step's new keys and values into the pool, and `attend`.
-`choose` holds the table of backends.
+`registry` has the table of backends.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class AttentionBackend(Protocol):
 
     @property
     def kernels(self) -> Library | None:
-        """The kernel library behind the backend, also for linear layers; None without one."""
+        """The backend's kernel library, also for linear layers; None without one."""
 
     def pool_layout(self, device: torch.device) -> PoolLayout:
         """Return the layout in which the backend reads a pool on this device."""
@@ -97,7 +97,7 @@ class StaticStep(PreparedStep, Protocol):
         """Return True if the buffers are large enough for a plan."""
 
     def refill(self, plan: StepPlan) -> None:
-        """Launch copies that replace the buffers' contents by those of a plan."""
+        """Launch copies that fill the buffers with a plan."""
 
 
 @runtime_checkable

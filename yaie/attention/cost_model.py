@@ -1,8 +1,8 @@
-"""Cost model of a step's attention on a GPU: every path by itself, a cascade, or the whole tree.
+"""Attention cost model for GPUs: estimates a step by separate paths, by cascade and by tree.
 
-Pure and torch-free. A decode step is bound by memory traffic, so an estimate is the time of the
-bytes that a method moves in all layers, plus its launches. The keys of a segment, read again for
-another row, come from the L2 cache if they fit there.
+Pure and torch-free. A decode step is bound by memory traffic, so an estimate is the time to move a
+method's bytes in all layers, plus its launches. The keys of a segment, read again for another row,
+come from the L2 cache if they fit there.
 
 | method | reads a shared segment | partials | launches a layer |
 | --- | --- | --- | --- |
@@ -29,16 +29,16 @@ from yaie.attention.spec import AttentionSpec
 Method = Literal["decode", "cascade", "tree"]
 METHODS: tuple[Method, ...] = ("decode", "cascade", "tree")
 _LAUNCHES: dict[Method, int] = {"decode": 1, "cascade": 3, "tree": 2}
-_PARTIAL_BYTES = 4  # of a float32, written and read again
+_PARTIAL_BYTES = 4  # a float32, written and read again
 _CASCADE_LINES = 128  # rows times group size of FlashInfer's largest tile
-_TREE_LINES = 64  # of a wide item
+_TREE_LINES = 64  # rows per wide item
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceTraits:
-    """Figures of a GPU that estimates rest on. The defaults are an H200's.
+    """GPU traits for the estimates. The defaults are an H200's.
 
-    `measure_traits` measures those of the memory at the start of an engine.
+    `measure_traits` measures the memory traits when an engine starts.
     """
 
     bytes_per_s: float = 4.3e12
@@ -57,14 +57,14 @@ class DeviceTraits:
 class LayerTraffic:
     """Bytes that one layer moves."""
 
-    key_bytes: int  # of the keys and values of one token
-    partial_bytes: int  # of one row's partial, written and read
+    key_bytes: int  # one token's keys and values
+    partial_bytes: int  # one row's partial, written and read
     group_size: int
     window: int | None = None  # visible keys of a row, as in `AttentionSpec`
 
     @classmethod
     def of(cls, spec: AttentionSpec, itemsize: int) -> LayerTraffic:
-        """Return the traffic of a layer whose pool has elements of `itemsize` bytes."""
+        """Return a layer's traffic; a pool element has `itemsize` bytes."""
         return cls(
             key_bytes=spec.num_kv_heads * (spec.key_width + spec.value_width) * itemsize,
             partial_bytes=2 * _PARTIAL_BYTES * spec.num_heads * (spec.value_width + 1),
@@ -115,7 +115,7 @@ def choose_attention(
 ) -> MethodChoice:
     """Return the cheapest available method for a step; of equal ones the first.
 
-    layers: the number of layers of each kind; estimates are sums over all of them.
+    layers: the number of layers per type; estimates are sums over all of them.
     """
     windows = {traffic.window for traffic in layers}
     keys = {window: _KeysAndRows.of(plan, window) for window in windows}
@@ -138,7 +138,7 @@ def choose_for_prompts(
     """
     columns = dict(zip(COLUMNS, as_table(plan.segments).table.T, strict=True))
     first, end = columns["first_row"], columns["end_row"]
-    # A run begins with a segment, behind one, and where a row does not follow the one before.
+    # A run begins with a segment, after a segment, and where a row does not follow the last row.
     begins = np.zeros(plan.num_rows + 1, dtype=np.int64)
     begins[1:-1] = np.diff(plan.positions) != 1
     begins[first] = begins[end] = 1

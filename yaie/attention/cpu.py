@@ -1,8 +1,7 @@
-"""Attention on a CPU by the kernel library: shared keys and values are read once for all rows.
+"""CPU attention by the kernel library: shared keys and values are read once for all rows.
 
-Python's part is small on purpose. `prepare` lays out the arrays of a step, the constant fields of a
-layer are filled in once, and each layer is one call by address. The reference backend is its
-oracle.
+Python does little on purpose: `prepare` lays out a step's arrays, a layer's constant fields are
+filled in once, and each layer is one call by address. The reference backend is its oracle.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _step_ids = itertools.count()
 
 
 class CpuBackend:
-    """The kernel library of this process, with its own threads."""
+    """Attention by this process's kernel library and its threads."""
 
     def __init__(self, library: Library, threads: int, *, exact: bool = False) -> None:
         """`threads` include the calling one; the library has one pool of threads a process.
@@ -177,7 +176,7 @@ class CpuStep:
 
 
 class _PoolLayer:
-    """The fields of one layer over its part of the pool; each step fills in the rest."""
+    """The fields of one layer over its pool tensors; each step fills in the rest."""
 
     def __init__(self, spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> None:
         self._spec, self._keys, self._values = spec, keys, values
@@ -189,7 +188,7 @@ class _PoolLayer:
 
 
 def pool_layer(spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> Layer:
-    """Return the constant fields of a layer: its shape and its part of the pool."""
+    """Return the constant fields of a layer: its shape and its pool tensors."""
     key_elements, value_elements = elements_of(keys), elements_of(values)
     key_slot_stride, key_head_stride, _ = key_elements.stride()
     value_slot_stride, value_head_stride, _ = value_elements.stride()

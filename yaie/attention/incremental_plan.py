@@ -1,9 +1,9 @@
-"""A step plan kept from step to step: while each row's path grows by one token, it is extended.
+"""Incremental plan: extends the last step plan while each row's path grows by one token.
 
-A decode step mostly repeats the one before: the same sequences, each with one row, one token
-further. Its plan is then the last one with new tokens, slots and positions, and one more key in the
-segment of each row. Rows of sequences that ended are dropped. All of it is a few operations on
-arrays, whatever the lengths of the paths. `plan_step` is the oracle.
+A decode step mostly repeats the last step: the same sequences, each with one row, one token
+further. Its plan is then the last plan with new tokens, slots and positions, and one more key in
+each row's segment. Rows of ended sequences are dropped. This takes a few array operations, whatever
+the path lengths. `plan_step` is the oracle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROWS = [COLUMNS.index("first_row"), COLUMNS.index("end_row")]
 
 
 class KeptPlan:
-    """The last plan, and the place behind each row's last key."""
+    """The last plan, and the slot after each row's last key."""
 
     def __init__(self, plan: StepPlan) -> None:
         """Keep a plan that `can_keep` accepts."""
@@ -35,7 +35,7 @@ class KeptPlan:
         self._limits = starts[behind]  # starts of the following segments
 
     def extend(self, token_ids: IntArray, slots: IntArray) -> StepPlan:
-        """Return the plan after one more token for each row, and keep it.
+        """Return the plan extended by one token for each row, and keep it.
 
         `token_ids` and `slots` are [rows]: the new tokens and their slots.
         """
@@ -83,7 +83,7 @@ class KeptPlan:
         return True
 
     def _without(self, stays: NDArray[np.bool_], num_keys: int) -> StepPlan:
-        """Return the plan of the rows that stay; segments of the others had `num_keys`."""
+        """Return the plan of the rows that stay; the remaining segments had `num_keys`."""
         last = self._plan
         indices = np.arange(np.count_nonzero(stays))
         return StepPlan(
@@ -99,7 +99,7 @@ class KeptPlan:
 
 
 def can_keep(plan: StepPlan) -> bool:
-    """Return True if all rows are new, have logits, and end a segment of their own."""
+    """Return True if all rows are new, have logits, and end separate segments."""
     num_rows = plan.num_rows
     return (
         0 < num_rows == len(plan.written_rows) == len(plan.logit_rows)

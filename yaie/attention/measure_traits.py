@@ -1,4 +1,4 @@
-"""The measurement of a GPU's memory, for the estimates of attention."""
+"""Measurement of a GPU's memory speed, for the attention cost model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TERA = 1e12
 def measure_traits(queue: DeviceQueue) -> DeviceTraits:
     """Return the traits of a device: its bandwidth by copies, its cache as it reports.
 
-    Takes a few milliseconds, and 512 MiB that torch can free afterwards. Without a clock, or
-    without the memory, the figures are the defaults. Those of launches always are.
+    Takes a few milliseconds, and 512 MiB that torch can free afterwards. Without a clock or free
+    memory the traits are the defaults. Launch traits always are.
     """
     default = DeviceTraits()
     bytes_per_s = _measure_copies(queue)

@@ -1,7 +1,9 @@
-"""The choice of a method of attention for each decode step, by the cost model. Pure, torch-free.
+"""Method selector: chooses the attention method for each decode step, by the cost model.
 
-A captured step saves the launches of all layers. So a captured method serves a step unless another
-one, uncaptured, is estimated to be faster by more than that.
+Pure, torch-free.
+
+A captured step saves the launches of all layers. So a captured method serves a step unless an
+uncaptured method is estimated to save more than these launches.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ class AttentionChooser:
         device: DeviceTraits | None = None,
         available: Sequence[Method] = METHODS,
     ) -> None:
-        """layers: the number of layers of each kind; available: methods of uncaptured steps."""
+        """layers: the number of layers per type; available: methods of uncaptured steps."""
         self._layers = layers
         self.device = device or DeviceTraits()
         self._available = available
-        self._known: tuple[StepPlan, MethodChoice] | None = None  # of the latest plan
-        self.choice: MethodChoice | None = None  # of the step that runs; None if it has prompt rows
+        self._known: tuple[StepPlan, MethodChoice] | None = None  # the latest plan and its choice
+        self.choice: MethodChoice | None = None  # for the running step; None if it has prompt rows
 
     def choose(self, plan: StepPlan) -> Method | None:
         """Return the cheapest method for a decode step; None for a step with prompt rows."""

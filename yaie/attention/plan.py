@@ -1,4 +1,4 @@
-"""The step plan: the rows of a step, and the keys and values that they attend to.
+"""The step plan: a step's rows, and the keys and values that they attend to.
 
 Pure and torch-free. The scheduler collects rows in a `RowSelection`, `plan_step` lays them out,
 executors and attention backends read the `StepPlan`.
@@ -11,8 +11,8 @@ and one node is one segment:
        └─ C                             B: keys b*, rows 2-3
                                         C: keys c*, rows 3-5
 
-A row attends to every key of its segments at a position up to its own. This one rule makes a node
-causal in its own tokens, and shows it all tokens of the nodes above.
+A row attends to every key in its segments at a position up to the row's. This one rule makes a node
+causal over its tokens, and shows it all tokens of the nodes above.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StepPlan:
     slots: IntArray  # [rows] each row's own slot
     written_rows: IntArray  # rows with new keys and values to write, ascending
     logit_rows: IntArray  # rows with requested logits, ascending
-    segments: Sequence[Segment]  # in any order; the segments of a row hold exactly its path
+    segments: Sequence[Segment]  # in any order; a row's segments are exactly its path
     kv_tokens_read: int  # keys over all segments; shared keys count once
     kv_tokens_unshared: int  # keys read if every sequence read its whole path by itself
 
@@ -57,7 +57,7 @@ class StepPlan:
 
 
 def one_row_plan(slot: int) -> StepPlan:
-    """Return a step of one token in `slot`, at position 0 of its path, for trials at load."""
+    """Return a step of one token in `slot` at position 0, for trials at load."""
     zero, slots = np.zeros(1, dtype=np.int64), np.array([slot], dtype=np.int64)
     return StepPlan(
         token_ids=zero,
@@ -75,8 +75,8 @@ def one_row_plan(slot: int) -> StepPlan:
 class FoldingCost:
     """Cost model of folding a short shared node into the segments below it.
 
-    A segment of its own saves reading the keys again for each branch. It costs one more pass over
-    the queries with its merge: about as much as reading `segment_overhead` keys.
+    A separate segment saves reading the keys again for each branch. It costs one more pass over the
+    queries with its merge: about as much as reading `segment_overhead` keys.
     """
 
     segment_overhead: int = 32
@@ -105,7 +105,7 @@ class RowSelection:
         return self.max_rows - self.num_rows
 
     def add(self, cursor: Cursor) -> tuple[int, bool]:
-        """Select the next tokens of the cursor's sequence, as far as the budget goes.
+        """Select the cursor's next tokens, up to the budget.
 
         Returns the number of added rows, and True if the step yields the sequence's next logits.
         """
@@ -136,7 +136,7 @@ class RowSelection:
         return True
 
     def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
-        """Select the logits of positions `first` to `end` of a path, cached or not.
+        """Select the logits at positions `first` to `end` on a path, cached or not.
 
         Positions before `first` that preemption has lost are selected too. Returns the position
         up to which the budget sufficed.
@@ -215,7 +215,7 @@ class RowSelection:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A plan, and the logits row of each place in the tree."""
+    """A plan, and the logits row for each cursor."""
 
     plan: StepPlan
     logit_index: dict[tuple[Node, int], int]  # (node, token of it) -> row of the logits
@@ -223,14 +223,14 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class _Carry:
-    """Keys to be read together with those of nodes below.
+    """Keys to read together with the keys of nodes below.
 
     A list linked upwards: adding a node costs the same at any depth.
     """
 
     first_position: int
-    level: int  # of their segment
-    slots: IntArray | None = None  # of the last node; None: empty
+    level: int  # segment level
+    slots: IntArray | None = None  # the last node's slots; None: empty
     above: _Carry | None = None
 
     def with_keys(self, slots: IntArray) -> _Carry:
@@ -239,7 +239,7 @@ class _Carry:
         return _Carry(self.first_position, self.level, slots, above)
 
     def parts(self) -> Iterator[IntArray]:
-        """Return the slots of all keys in order of position, node by node."""
+        """Return the slots of all keys by position, node by node."""
         parts = []
         carry: _Carry | None = self
         while carry is not None:
@@ -295,7 +295,7 @@ class _Layout:
                 stack.append((branch, below, -1))
 
     def _add_rows(self, rows: NodeRows, slots: IntArray) -> int:
-        """Append the node's own rows; return the number of its tokens they attend to.
+        """Append the node's own rows; return the number of node tokens they attend to.
 
         Cached tokens with requested logits come first, then new tokens. Lists, as most nodes of a
         decode step have one row: creating arrays would cost more than all the rest.

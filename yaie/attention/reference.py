@@ -1,8 +1,8 @@
-"""Attention over segments in plain torch: the oracle of the other backends, and a usable one.
+"""Reference attention in plain torch: the oracle for other backends, and a usable backend.
 
-Scores, softmax and sums are float32 in any dtype of the model. A row meets its path tile by tile.
-The results of tiles are merged by their running maximum and sum (log-sum-exp): beyond rounding,
-the result does not depend on the cutting and folding of segments.
+Scores, softmax and sums are float32 whatever the model's dtype. A row meets its path tile by tile.
+Tile results are merged by their running maximum and sum (log-sum-exp): except for rounding, the
+result does not depend on how segments are cut and folded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ReferenceBackend:
 
     @property
     def kernels(self) -> None:
-        """See `AttentionBackend.kernels`; torch brings its own."""
+        """See `AttentionBackend.kernels`; None, because torch computes."""
         return None
 
     def pool_layout(self, device: torch.device) -> PoolLayout:
@@ -56,7 +56,7 @@ class ReferenceBackend:
 
 
 class ReferenceStep:
-    """One step plan; its tiles are made once for each sliding window of the model."""
+    """One step plan; its tiles are made once for each sliding window."""
 
     def __init__(self, plan: StepPlan, device: torch.device) -> None:
         self._plan = plan
@@ -86,7 +86,7 @@ class ReferenceStep:
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
         """See `PreparedStep.attend`."""
-        # Group the query heads of a KV head instead of repeating its keys and values.
+        # Group a KV head's query heads instead of repeating its keys and values.
         grouped = (queries.float() * spec.scale).view(
             len(queries), spec.num_kv_heads, spec.group_size, spec.key_width
         )
@@ -112,8 +112,8 @@ Index = slice | torch.Tensor
 @dataclass(frozen=True, slots=True)
 class _DeviceTile:
     num_groups: int
-    slots: Index  # of groups x keys, flat
-    rows: Index  # of groups x rows, flat
+    slots: Index  # groups x keys, flat
+    rows: Index  # groups x rows, flat
     hidden: torch.Tensor | None  # [groups, 1, 1, rows, keys] True: masked
     is_first: bool
 
@@ -196,7 +196,7 @@ def _by_head(pool: StoredRows, tile: _DeviceTile) -> torch.Tensor:
 
 
 class _RunningSoftmax:
-    """The running maximum, sum of weights and weighted values of each row."""
+    """Each row's running maximum, weight sum and weighted values."""
 
     def __init__(self, queries: torch.Tensor, value_width: int) -> None:
         shape = queries.shape[:-1]

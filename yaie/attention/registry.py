@@ -1,6 +1,6 @@
-"""The table of attention backends, and the choice for a device and a setting.
+"""Backend registry: the table of attention backends, and the choice by device and setting.
 
-A new backend is one file beside this one and one row of the table.
+A new backend is one file in this package and one row in the table.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _make_triton(device: torch.device, exact: bool) -> AttentionBackend:
 
 
 def _make_by_cost(device: torch.device) -> AttentionBackend:
-    """Return FlashInfer with tree decode beside it; FlashInfer alone where Triton is missing."""
+    """Return FlashInfer combined with tree decode; FlashInfer alone where Triton is missing."""
     from yaie.attention.auto_backend import ByCostBackend
     from yaie.attention.flashinfer.backend import FlashInferBackend
 
@@ -101,7 +101,7 @@ _TABLE = (
 def choose_backend(
     device: torch.device, wanted: AttentionBackendName = "auto", *, exact: bool = False
 ) -> AttentionBackend:
-    """Return the backend that `wanted` names, or for "auto" the fastest one of the device.
+    """Return the backend that `wanted` names, or for "auto" the device's fastest one.
 
     `exact` asks for a batch-invariant backend. Raises `ConfigError` if the named backend cannot
     serve the device, or cannot be batch-invariant.
@@ -139,7 +139,7 @@ def names_after(first: AttentionBackend, device: torch.device) -> list[Attention
 
 
 def _log_missing(device: torch.device, chosen: _Row) -> None:
-    """Log why the rows before the chosen one cannot serve their own device."""
+    """Log why earlier rows for this device cannot serve it."""
     for row in _TABLE[: _TABLE.index(chosen)]:
         reason = row.obstacle() if row.device == device.type else None
         if reason is None:

@@ -1,4 +1,4 @@
-"""The segments of a step as arrays: backends read them, kept plans extend them.
+"""Segment table: a step's segments as arrays, read by backends and extended by incremental plans.
 
 slots   [ a a a a | b b b b b . . | c c . . ]     '.' is room to grow
 table     A: 0-4    B: 4-9          C: 11-13      and positions, rows and levels
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 COLUMNS = ("first_slot", "end_slot", "first_position", "first_row", "end_row", "level")
-ROOM = 128  # slots behind each segment of one row, for its next tokens
+ROOM = 128  # slots after each one-row segment, for its next tokens
 _NO_SLOTS = np.empty(0, dtype=np.int64)
 _ROOM = np.full(ROOM, -1, dtype=np.int64)
 
@@ -29,14 +29,14 @@ class Segment:
     first_position: int  # position of the first key; key i has position first_position + i
     first_row: int
     end_row: int  # exclusive
-    level: int  # segments above it in the cascade; those of one level share no row
+    level: int  # depth in the cascade; segments at one level share no row
 
 
 class SegmentTable(Sequence[Segment]):
     """Segments over one array of slots; each `Segment` is made when it is read.
 
-    A later table may share `slots` and continue a segment in its room. The ranges of this table
-    keep their slots, so it stays valid.
+    A later table may share `slots` and continue a segment in its room. This table's ranges keep
+    their slots, so it stays valid.
     """
 
     __slots__ = ("slots", "table")
@@ -115,7 +115,7 @@ def as_table(segments: Sequence[Segment]) -> SegmentTable:
 
 
 def with_room(segments: SegmentTable) -> SegmentTable:
-    """Return a copy with the whole room behind each segment of one row."""
+    """Return a copy with the whole room after each one-row segment."""
     builder = TableBuilder()
     for first_slot, end_slot, *others in segments.table.tolist():
         builder.add((segments.slots[first_slot:end_slot],), *others)

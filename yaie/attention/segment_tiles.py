@@ -1,8 +1,8 @@
-"""Tiles of a step plan's segments: one batched matrix product each.
+"""Segment tiles: cut a step plan's segments into batched matrix products.
 
 Pure and torch-free. Made by the reference backend once per step and sliding window. A long segment
 becomes several tiles of bounded size; short segments of equal row count become one padded tile.
-Keys invisible to all rows of a tile are left out and never read.
+Keys invisible to all rows of a tile are omitted and never read.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from yaie.attention.plan import IntArray, Segment, StepPlan
 
 NEVER_VISIBLE = np.iinfo(np.int64).max  # position of a padding key
 
-# A tile of a long segment: scores take rows x keys floats for each query head, upcast keys
-# keys x width for each KV head. These keep both near 32 MiB for a model of 32 heads.
+# Tile size for long segments: scores take rows x keys floats for each query head, upcast keys keys
+# x width for each KV head. Both stay near 32 MiB for a model with 32 heads.
 ROWS_IN_TILE = 256
 SCORES_IN_TILE = 256 * 1024
 LEAST_KEYS_IN_TILE = 1024
@@ -32,7 +32,7 @@ LEAST_KEY_BUCKET = 32
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Groups of keys, each attended to by its own rows; those of a tile differ in their rows."""
+    """Groups of keys, each attended to by separate rows."""
 
     slots: IntArray  # [groups, keys]; shorter groups repeat their last slot
     key_positions: IntArray  # [groups, keys]; NEVER_VISIBLE at repeated slots
@@ -42,7 +42,7 @@ class Tile:
 
 
 class _Piece(NamedTuple):
-    """A part of a segment: a range of rows and a range of keys."""
+    """A rectangle of a segment: a row range and a key range."""
 
     slots: IntArray
     first_position: int
@@ -54,7 +54,7 @@ class _Piece(NamedTuple):
 def make_tiles(plan: StepPlan, window: int | None) -> list[Tile]:
     """Return all tiles of a step, for layers with this sliding window (None: unlimited).
 
-    Over all tiles, each row meets each of its visible keys exactly once.
+    Over all tiles, each row meets each visible key exactly once.
     """
     alone: list[list[_Piece]] = []
     batches: defaultdict[tuple[int, int], list[_Piece]] = defaultdict(list)
@@ -100,7 +100,7 @@ def _bucket(num_keys: int) -> int:
 
 
 def _without_common_rows(pieces: list[_Piece], most: int) -> Iterator[list[_Piece]]:
-    """Split into parts of at most `most` pieces with disjoint rows."""
+    """Split into groups of at most `most` rectangles with disjoint rows."""
     parts: list[list[_Piece]] = []
     for piece in sorted(pieces, key=lambda piece: piece.first_row):
         for part in parts:

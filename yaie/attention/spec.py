@@ -1,4 +1,4 @@
-"""The specification of an attention layer: shapes, scale and visible keys.
+"""Attention spec: a layer's shapes, scale and visible keys.
 
 Found by the loader in the model's first forward (`yaie.models.architecture.layer_shapes`); read by
 the backends and the pool. Pure and torch-free.
@@ -19,14 +19,14 @@ class AttentionSpec:
     key_width: int
     value_width: int
     scale: float
-    sliding_window: int | None = None  # visible keys of a row, its own included; None: all
+    sliding_window: int | None = None  # visible keys per row, including itself; None: all
     softcap: float | None = None
     has_sinks: bool = False
-    kv_layer: int | None = None  # an earlier layer with shared keys and values; None: its own
+    kv_layer: int | None = None  # earlier layer whose keys and values are shared; None: own keys
 
     @property
     def stored_layer(self) -> int:
-        """The layer of the pool that holds this layer's keys and values."""
+        """The pool layer with this layer's keys and values."""
         return self.layer if self.kv_layer is None else self.kv_layer
 
     @property

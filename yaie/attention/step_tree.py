@@ -1,6 +1,6 @@
-"""The tree of a step: its nodes with rows, and the nodes at which their paths fork.
+"""Step tree: the nodes with rows in a step, and the nodes where their paths fork.
 
-Pure; used by the planner. All nodes between two of these are one `Chain`.
+Pure; used by the planner. All nodes between two entries are one `Chain`.
 
     path     A ─ B ─ C ─┬─ D ─ E^       entries    C ─┬─ E    slots above: of D
                         └─ F^                         └─ F    of C: those of A and B
@@ -25,7 +25,7 @@ class NodeRows:
         self.computed_to = node.num_computed  # tokens computed at the end of the step
         self.logits: set[int] = set()  # tokens with requested logits
         self.branches: list[NodeRows] = []  # entries below this one
-        self.slots_above: SlotArray | None = None  # of the nodes up to the entry above
+        self.slots_above: SlotArray | None = None  # slots of the nodes up to the entry above
 
 
 def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
@@ -85,8 +85,8 @@ def _entry_above(
 def _inside_chains(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
     """Return the entries of nodes without a cursor, which may be inside a chain.
 
-    Such a node belongs to a prompt in progress. Keyed by the top node of the chain (the node
-    itself if it is the top), sorted by position.
+    These nodes are prompts in progress. Keyed by the top node of the chain (the node itself if it
+    is the top), sorted by position.
     """
     unattended = [entry for entry in entries.values() if not entry.node.cursors]
     if not unattended:  # true of most steps

@@ -1,1 +1,1 @@
-"""The device under the engine: its queue, copies between host and device, and captured graphs."""
+"""Device: its queue, copies between host and device, and captured graphs."""

@@ -1,4 +1,4 @@
-"""Free memory of a device, and the return of memory to the operating system. Sizes in bytes."""
+"""Available memory: a device's free memory, and returning memory to the system. Sizes in bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def release_unused(device: torch.device) -> None:
-    """Give memory back that torch keeps for later allocations on a GPU."""
+    """Release GPU memory that torch caches for later allocations."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -47,8 +47,8 @@ def release_unused(device: torch.device) -> None:
 class MappedFiles:
     """Mappings of files that this process reads, such as weights.
 
-    Their pages count as its memory until they are released. Mappings with written pages are left
-    out: the file lacks their content. Works on Linux only.
+    Their pages count as its memory until they are released. Mappings with written pages are
+    skipped: the file lacks their content. Works on Linux only.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:

@@ -1,4 +1,4 @@
-"""Sizes of batches that programs and captured graphs are made for. Pure."""
+"""Buckets: batch sizes for which programs and captured graphs are made. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _STEP = 8  # a multiple of 8 rows from 8 on; of 32 from 64 on; of 128 from 512 o
 
 
 def bucket_of(count: int) -> int:
-    """Return the least size that holds `count` rows, at least 1."""
+    """Return the least bucket size for `count` rows, at least 1."""
     for size in _SMALL:
         if count <= size:
             return size
@@ -16,7 +16,7 @@ def bucket_of(count: int) -> int:
 
 
 def buckets_up_to(most: int) -> list[int]:
-    """Return the sizes in ascending order that hold 1 to `most` rows."""
+    """Return the ascending bucket sizes for 1 to `most` rows."""
     sizes: list[int] = []
     count = 1
     while not sizes or sizes[-1] < most:

@@ -1,4 +1,4 @@
-"""The queue of a CUDA device: its current stream, events, pinned memory and CUDA graphs."""
+"""CUDA queue: the current stream, events, pinned memory and CUDA graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CudaQueue:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        # Graphs run one after the other and so share the memory of their intermediate results.
+        # Graphs run one after the other, so they share memory for intermediate results.
         self._graph_memory: Any = None
         self._capture_stream: Any = None
         self._failed: list[torch.cuda.CUDAGraph] = []
@@ -74,8 +74,8 @@ class CudaQueue:
     def capture(self, program: Callable[[], None]) -> CudaGraph:
         """See `DeviceQueue.capture`.
 
-        Waits for nothing and frees nothing: memory that torch keeps unused stays unavailable to
-        the capture. Other threads may allocate meanwhile.
+        Waits for nothing and frees nothing: the capture cannot use memory in torch's cache. Other
+        threads may allocate meanwhile.
 
         Raises the program's error if there is one, else the error that invalidated the capture.
         Either way the current stream and later captures are as before.
@@ -100,7 +100,7 @@ class CudaQueue:
         return CudaGraph(graph, torch.cuda.memory_reserved(self.device) - before)
 
     def _give_up(self, graph: torch.cuda.CUDAGraph) -> None:
-        """Leave the memory of a failed capture behind, so that the next one takes its own.
+        """Abandon a failed capture's memory, so that the next capture allocates new memory.
 
         torch ends an invalid capture without telling its allocator, which then refuses to record
         into the same memory, and to free any.
@@ -110,9 +110,9 @@ class CudaQueue:
         try:
             torch._C._cuda_endAllocateToPool(index, pool)
         except RuntimeError:
-            return  # the capture was valid up to its end, and its memory goes with the graph
+            return  # the capture was valid to its end, and the graph frees its memory
         torch._C._cuda_releasePool(index, pool)
-        self._failed.append(graph)  # the allocator may still hold a function that reads it
+        self._failed.append(graph)  # the allocator may still reference a function that reads it
 
 
 def _run_and_end(graph: torch.cuda.CUDAGraph, program: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Arrays of several types in one piece of memory, so that all of them travel in one copy.
+"""Packed arrays: several dtypes in one buffer, so that one copy transfers all of them.
 
 `Upload` goes from the host to the device once a step; `Download` comes back.
 """

@@ -1,8 +1,8 @@
-"""The protocol of a device's queue: everything that takes place between host and device.
+"""The device queue protocol: all launches, copies and waits between host and device.
 
 The host launches operations and copies; the device runs them later, in order. A copy into host
-memory is complete once a mark behind it has been waited for, and memory that a copy reads may be
-written again only then. On a CPU all of it takes place at once.
+memory is complete after waiting for a later mark, and only then may the host overwrite memory that
+a copy reads. On a CPU every operation completes immediately.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 
 
 class Mark(Protocol):
-    """A place in the queue."""
+    """A position in the queue."""
 
     def wait(self) -> None:
         """Return once the device has run everything up to here."""
@@ -36,7 +36,7 @@ class DeviceMemory:
 
     used: int  # by every process
     total: int
-    reserved: int  # by torch in this process, blocks kept for later allocations included
+    reserved: int  # by torch in this process, including cached blocks
 
 
 class DeviceQueue(Protocol):
@@ -69,7 +69,7 @@ class DeviceQueue(Protocol):
         """Launch a copy of device memory into a host buffer."""
 
     def mark(self) -> Mark:
-        """Mark the place after everything launched so far."""
+        """Mark the position after everything launched so far."""
 
     def capture(self, program: Callable[[], None]) -> Graph:
         """Capture the operations that `program` launches, without running them or waiting.
@@ -87,7 +87,7 @@ class PlainMark:
 
 
 class PlainQueue:
-    """The queue of a CPU: copies take place at once. Implements `DeviceQueue`."""
+    """The queue of a CPU: copies complete immediately. Implements `DeviceQueue`."""
 
     can_capture = False
 

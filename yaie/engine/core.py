@@ -67,7 +67,7 @@ class EngineCore:
     """Owner of the tree, the scheduler, the executor and the sampler."""
 
     def __init__(self, config: EngineConfig, executor: Executor | None = None) -> None:
-        """Load the model and allocate the pool, unless an executor holds both already.
+        """Load the model and allocate the pool, unless an executor already has both.
 
         Raises `StartupError`.
         """
@@ -199,7 +199,7 @@ class EngineCore:
         self._queries.note_step(began)
         deltas, self._pending = self._pending, []
         step = self.scheduler.schedule()
-        deltas += self.scheduler.end_overdue()  # those that this step had no place for
+        deltas += self.scheduler.end_overdue()  # requests that this step could not admit
         scheduled = time.perf_counter()
         if step is not None:
             deltas += self._execute(step)
@@ -235,7 +235,7 @@ class EngineCore:
         except Exception as error:
             if not is_out_of_memory(error):
                 return self._fail_step(step, error)
-            failure = str(error)  # the error itself would keep the step's tensors
+            failure = str(error)  # the error would keep the step's tensors alive
         if failure is not None:
             return self._after_out_of_memory(step, failure)
         self._num_failed_steps = 0

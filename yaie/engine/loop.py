@@ -89,7 +89,7 @@ class EngineLoop:
         """Give a request to the core; a fault becomes the request's error in the next step."""
         try:
             self.core.add(request)
-        except Exception as error:  # of any kind: the other requests go on
+        except Exception as error:  # other requests continue
             self.refuse(request.request_id, request.submission, error)
 
     def refuse(self, request_id: str, submission: int, error: Exception) -> None:

@@ -1,8 +1,8 @@
-"""Beginnings of later prompts, computed while the engine is idle.
+"""Prefill ahead: computes the beginnings of later prompts while the engine is idle.
 
-A chat's next turn sends the conversation as its template renders it, and that can differ from what
-the engine has generated: without the reasoning, with the mark of the end, in other tokens for the
-same text. Used by `EngineCore`, on its thread.
+A chat's next turn sends the conversation as its template renders it. The rendering can differ from
+the generated tokens: without the reasoning, with an end marker, in other tokens for the same text.
+Used by `EngineCore`, on its thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from yaie.kvcache.slots import OutOfSlots
 
 log = logging.getLogger(__name__)
 
-MAX_WAITING = 64  # prompts; the oldest is dropped for another one
+MAX_WAITING = 64  # prompts; when full, the oldest is dropped
 # Longest step to aim at, since a request that arrives meanwhile waits for its end: in seconds, or
 # in shortest steps where the model needs longer for a single row.
 STEP_S = 0.01
@@ -55,9 +55,9 @@ class ExpectedPrompts:
         self._stats = stats
         self._max_step_rows = max_step_rows
         self._waiting: deque[_Prompt] = deque()
-        self._cursor: Cursor | None = None  # of the first one
-        self._rows = 1  # of the next step
-        self._shortest_s = math.inf  # of all steps
+        self._cursor: Cursor | None = None  # in the first prompt
+        self._rows = 1  # in the next step
+        self._shortest_s = math.inf  # the fastest step so far
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -87,7 +87,7 @@ class ExpectedPrompts:
                 self._finish(self._waiting.popleft())
         except OutOfSlots:  # or other tokens are worth more than these
             self._drop()
-        except Exception:  # the same rows may succeed as those of a request
+        except Exception:  # a request with the same rows may still succeed
             log.exception("an expected prompt could not be computed")
             self._rows = max(1, self._rows // 2)
             self._drop()
@@ -108,7 +108,7 @@ class ExpectedPrompts:
         return tree.open(prompt.namespace, prompt.tokens, match, is_use=False)
 
     def _finish(self, prompt: _Prompt) -> None:
-        """Give up the tokens that a computed prompt replaces."""
+        """Release the tokens that a computed prompt replaces."""
         if len(prompt.replaces):
             self._tree.abandon(prompt.namespace, prompt.replaces, prompt.num_kept)
 
@@ -130,7 +130,7 @@ class ExpectedPrompts:
         return is_last
 
     def _adapt(self, num_rows: int, seconds: float) -> None:
-        """Choose the rows of the next step by the time of one."""
+        """Choose the number of rows for the next step by the last step's time."""
         self._shortest_s = min(self._shortest_s, seconds)
         longest_s = max(STEP_S, _SHORTEST_STEPS * self._shortest_s)
         if seconds > longest_s:

@@ -1,4 +1,4 @@
-"""Answers to queries, from the tree of an engine. Pure."""
+"""Query answers: reads an engine's tree for cache queries. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def namespace_of(owner: str, cache_salt: str) -> Hashable:
 
 
 class Times:
-    """Times of past clocks of the tree: one a second, for some hours."""
+    """Times at which the tree's clock had past values: one a second, for some hours."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[int, float]] = deque(maxlen=_MOST_MARKS)  # clock, seconds
@@ -71,7 +71,7 @@ class Queries:
         self._times.note(self._tree.clock, now)
 
     def answer(self, query: Query, now: float) -> Answer:
-        """Answer a query. Raises `InvalidRequest` for one of an unknown kind."""
+        """Answer a query. Raises `InvalidRequest` for an unknown query type."""
         tree = self._tree
         if isinstance(query, ExplainPrompt):
             found = _explain(tree, query)

@@ -1,7 +1,7 @@
-"""Requests and their sequences inside the engine. Owned by the scheduler; pure.
+"""Requests inside the engine, and their sequences. Owned by the scheduler; pure.
 
-A request has `n` sequences. A sequence is a cursor in the tree plus its sampled tokens. It can
-lose its cursor (preemption) and get a new one, because its tokens are kept here.
+A request has `n` sequences. A sequence is a cursor in the tree plus its sampled tokens. It can lose
+its cursor (preemption) and receive a new one, because its tokens are stored here.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class Request:
         self.sequences = [  # emptied when the last of them has ended
             Sequence(self, index, sampling) for index, sampling in enumerate(samplings)
         ]
-        self.arrival = 0  # running number, given by the scheduler
+        self.arrival = 0  # arrival number, set by the scheduler
         self.arrived_at = 0  # tree clock
         self.arrived_s = 0.0  # seconds of the scheduler's clock
         self.num_paid_rows = 0  # rows computed on its behalf before its first token
-        self.num_cached: int | None = None  # prompt tokens without such a row; from then on
+        self.num_cached: int | None = None  # prompt tokens without a row; set at admission
         self.prompt_logprobs: list[TokenLogprobs | None] | None = (
             [] if spec.sampling.prompt_logprobs is not None else None
         )
@@ -118,7 +118,7 @@ class Request:
     def num_missing_prompt_logprobs(self) -> int:
         """Number of prompt tokens whose log-probabilities are requested and missing.
 
-        The first token is left out. Only sequence 0 reports them: 0 once it has ended.
+        The first token has none. Only sequence 0 reports them: 0 once it has ended.
         """
         if self.prompt_logprobs is None or self.sequences[0].state is SequenceState.FINISHED:
             return 0
@@ -146,7 +146,7 @@ class Sequence:
         self.sampling = sampling
         self.output = array("i")
         self.cursor: Cursor | None = None  # while running
-        self.entered_at = 0  # tree clock of its cursor
+        self.entered_at = 0  # tree clock when the cursor was opened
         self.state = SequenceState.WAITING
         self.admitted_s: float | None = None
         self.first_token_s: float | None = None
@@ -256,7 +256,7 @@ class Sequence:
 
 
 class PromptPass(Sequence):
-    """The prompt of a request as a sequence of its own, for log-probabilities only.
+    """A request's prompt as a separate sequence, for log-probabilities only.
 
     It runs before the request's sequences and ends without a sample. These then find the prompt in
     the tree. See `prompt_logprobs.py`.

@@ -1,6 +1,6 @@
-"""Sampling state of one sequence: parameters, token counts, random stream position, end tokens.
+"""Sampling state of a sequence: parameters, token counts, random stream position, end tokens.
 
-Free of torch. Created by the engine core with the request and kept over preemption, so that a
+Free of torch. The engine core creates it with the request. It survives preemption, so that a
 resumed sequence continues with the same tokens.
 """
 
@@ -72,12 +72,12 @@ class TokenCounts:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The count of each of `token_ids`, in the same order."""
+        """The count for each entry of `token_ids`."""
         return self._counts[: len(self._places)]
 
 
 class DistinctTokens:
-    """The distinct tokens of a prompt, computed at first use and then kept."""
+    """A prompt's distinct tokens, computed at first use and then cached."""
 
     __slots__ = ("_found", "_token_ids")
 
@@ -101,7 +101,7 @@ class DistinctTokens:
 
 
 class SeenTokens:
-    """The distinct tokens of prompt and output; sequences of a request share the prompt's part."""
+    """The distinct tokens of prompt and output; a request's sequences share the prompt's tokens."""
 
     __slots__ = ("_added", "prompt")
 
@@ -145,7 +145,7 @@ class AllowedTokens:
 
     @property
     def others(self) -> NDArray[np.int64]:
-        """The rest of the vocabulary in ascending order, computed at first use and then kept."""
+        """The other token ids in ascending order, computed at first use and then cached."""
         if self._others is None:
             is_other = np.ones(self._vocab_size, dtype=np.bool_)
             is_other[self.token_ids] = False
@@ -229,8 +229,8 @@ class SamplingState:
         self.params = params
         self.index = index
         self.num_output = 0  # tokens so far
-        self.rules: tuple[Any, ...] | None = None  # of logits, set at the first token
-        self.grammar: GrammarState | None = None  # given once it is compiled
+        self.rules: tuple[Any, ...] | None = None  # logit rules, set at the first token
+        self.grammar: GrammarState | None = None  # set once it is compiled
         self._seed = fallback_seed if params.seed is None else params.seed
         self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)
         self._stop_token_ids = frozenset(params.stop_token_ids)
@@ -287,12 +287,12 @@ class SamplingState:
     def next_uniform(self, *, again: bool = False) -> float:
         """Return the number in [0, 1) that selects the next token; repeated calls agree.
 
-        `again` gives an unrelated one, for a second try.
+        `again` gives an unrelated number, for a second try.
         """
         return uniform(self._seed, self.index + again * _SECOND_TRY, self.num_output)
 
     def observe(self, token_id: int) -> None:
-        """Count a token that became part of the output. Raises the error of its grammar."""
+        """Count a token that joined the output. Raises the grammar's error."""
         self.num_output += 1
         if self.grammar is not None:
             self.grammar.observe(token_id)
@@ -308,8 +308,8 @@ class SamplingState:
     def find_forced(self) -> list[int]:
         """Return the tokens that the grammar leaves no choice about, for the output to go on with.
 
-        None with logprobs: those of forced tokens are unknown without a sample. None with allowed
-        tokens or bad words: the sampler holds each token against them.
+        None with logprobs: forced tokens are not sampled, so they have no logprobs. None with
+        allowed tokens or bad words: the sampler checks each token against them.
         """
         if self.grammar is None or self.params.logprobs is not None:
             return []
@@ -341,7 +341,7 @@ class ReasoningBudget:
         self._limit = limit
         self._is_open = limit.is_open
         self._is_over = False
-        self._num_tokens = 0  # of the reasoning, or before it
+        self._num_tokens = 0  # in the reasoning, or before it
 
     def fresh(self) -> ReasoningBudget:
         """Return the state of another output."""

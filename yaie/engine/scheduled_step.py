@@ -1,4 +1,4 @@
-"""One step on its way through the engine: scheduled, executed, applied. Plain data."""
+"""A scheduled step: one step's data while it is scheduled, executed and applied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SampleTask:
 
 @dataclass(frozen=True, slots=True)
 class PromptLogits:
-    """The rows of the logits that belong to a prompt pass."""
+    """The logits rows of a prompt pass."""
 
     sequence: PromptPass
     first: int  # position of the token whose row is the first
@@ -49,7 +49,7 @@ class ScheduledStep:
     computed: List[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     num_prompt_rows: int  # rows that were added for sequences without output
-    is_extended: bool = False  # made of the step before, see `kept_step.py`
+    is_extended: bool = False  # extends the last step, see `incremental_step.py`
 
     def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
         """Mark the rows as computed, and add the step to the counters."""
@@ -85,8 +85,8 @@ def make_delta(
 ) -> TokenDelta:
     """Return the delta of a sampled token with the forced ones after it, of an end, or of both.
 
-    The last delta, with a `reason`, carries the timings up to `now`; the first one of sequence 0
-    carries the log-probabilities of the prompt.
+    The last delta, with a `reason`, carries the timings up to `now`; sequence 0's first delta
+    carries the prompt's log-probabilities.
     """
     request = sequence.request
     logprobs = sampled.logprobs if sampled else None

@@ -1,8 +1,8 @@
 """The scheduler: chooses what each step computes and applies the results to the tree.
 
-Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. Prefill and decode
-are one phase: every live sequence has known tokens, some of them uncomputed, and samples its next
-token in the step that computes the last of these. Pure; the clock is the caller's.
+Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. Prefill and decode are
+one phase: every live sequence has known tokens, some of them uncomputed, and samples its next token
+in the step that computes its last known token. Pure; the caller provides the clock.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Scheduler:
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
-        self.backlog = Backlog(queue_timeout_s)  # of the requests in `waiting`
+        self.backlog = Backlog(queue_timeout_s)  # work of the requests in `waiting`
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
@@ -122,7 +122,7 @@ class Scheduler:
         return self._end_live(sequences, "abort")
 
     def fail(self, sequence: Sequence, error: Exception) -> TokenDelta:
-        """End one sequence because of its own error."""
+        """End one sequence because of an error in it."""
         if isinstance(sequence, PromptPass):
             sequence = sequence.request.sequences[0]  # it would report the result of the pass
         return self._end(sequence, "error", error=error)
@@ -152,14 +152,14 @@ class Scheduler:
     def update(
         self, step: ScheduledStep, sampled: List[SampledToken | YaieError]
     ) -> list[TokenDelta]:
-        """Apply the results of a step: mark, grow, end. `sampled` is in the order of its tasks.
+        """Apply the results of a step: mark, grow, end. `sampled` is in task order.
 
-        An error in place of a token, or raised while a sequence grows, ends that sequence only.
+        An error instead of a token, or raised while a sequence grows, ends that sequence only.
         """
         step.apply_to(self.tree, self.stats)
         results = list(zip((task.sequence for task in step.sample_tasks), sampled, strict=True))
-        # Ends come first. They make room for others to grow, and a failed sequence must still
-        # have its cursor, which growth could take, for its tokens to be dropped.
+        # Ends come first. They make room for growth, and a failed sequence must still have its
+        # cursor, which growth could take, for its tokens to be dropped.
         deltas = [
             self.fail(seq, result) for seq, result in results if isinstance(result, YaieError)
         ]
@@ -270,7 +270,7 @@ class Scheduler:
                 self._suspend(sequence)
 
     def _withdraw(self, sequence: Sequence, close: Close | None) -> None:
-        """Finish a sequence, and take its cursor or its place among the suspended."""
+        """Finish a sequence: take its cursor, or remove it from the suspended."""
         if sequence.state is SequenceState.RUNNING:
             self._leave_tree(sequence, close)
         elif sequence.state is SequenceState.SUSPENDED:
@@ -361,7 +361,7 @@ class Scheduler:
             demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)
 
     def _resume(self, sequence: Sequence, demand: StepDemand) -> bool:
-        """Give a suspended sequence a cursor; False if places or slots are short."""
+        """Give a suspended sequence a cursor; False if `max_running` or the slots are exhausted."""
         if self.running and demand.num_places + sequence.num_places > self.max_running:
             return False
         tokens = sequence.tokens()

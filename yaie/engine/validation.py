@@ -1,4 +1,4 @@
-"""Validation of a request against this engine, before it enters the queue.
+"""Request validation against this engine's limits, before the queue.
 
 `LLM` validates before it sends a request, for an error at once; the engine validates again. The
 server makes the same checks under the parameter names of its API.

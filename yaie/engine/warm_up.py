@@ -1,7 +1,8 @@
-"""The warm-up of an engine: a first answer and a batch, before any caller waits.
+"""Warm-up: computes a first answer and a batch before any caller waits.
 
-First steps are slow: libraries load code, allocators grow, kernels are compiled. The warm-up takes
-that time on itself. Pure of the engine's state: it runs on a core of its own around the same model.
+First steps are slow: libraries load code, allocators grow, kernels are compiled. The warm-up spends
+that time before the first request. It leaves the engine's state alone: it runs on a separate core
+around the same model.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from yaie.engine.core import EngineCore
 
 PROMPT_TOKENS = 16
-SHARED_TOKENS = 8  # of the batch's prompts with the first one: a hit, and attention in two levels
+SHARED_TOKENS = 8  # shared with the first prompt: a hit, and attention in two levels
 BATCH = 4
 NEW_TOKENS = 3  # one from the prompt's step, one of a planned step, one of an extended step
 
@@ -60,7 +61,7 @@ def _make_error(reason: str) -> StartupError:
 
 
 def batches(info: EngineInfo) -> list[list[GenerationRequest]]:
-    """Return the batches of requests, cut to the engine's context and places."""
+    """Return batches of requests, cut to the engine's context and `max_running`."""
     new = min(NEW_TOKENS, max(1, info.max_model_len - 1))
     length = max(1, min(PROMPT_TOKENS, info.max_model_len - new))
     random = Random(0)

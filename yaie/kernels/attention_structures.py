@@ -1,6 +1,6 @@
-"""Mirrors of the C structures of attention, field by field as in `csrc/abi.h`.
+"""Attention structures: mirrors of the C structures in `csrc/abi.h`, field by field.
 
-Filled by the attention backend and passed to the library by address. Strides are in elements.
+The attention backend fills them and passes their addresses to the library. Strides are in elements.
 Checked against the library by `yaie.kernels.layout_check`.
 """
 

@@ -1,6 +1,6 @@
-"""The build of the kernel library: on first use into the user's cache, or for a wheel.
+"""Kernel build: compiles the library into the user's cache on first use, or for a wheel.
 
-Called by `yaie.kernels.library_search` with the instruction set of this machine, unless a prebuilt
+Called by `yaie.kernels.library_search` with this machine's instruction set, unless a prebuilt
 library fits, and by hatch_build.py with all sets. Processes may compile at the same time: each
 writes its own file and renames it, so a library is always complete. Imports the standard library
 only.
@@ -59,7 +59,7 @@ def find_compilers() -> list[str]:
     chosen = os.environ.get("CXX", "").strip()
     for command in (chosen,) if chosen else COMPILERS:
         with contextlib.suppress(ValueError):  # an unclosed quote
-            program, *arguments = shlex.split(command)  # such as `ccache g++`
+            program, *arguments = shlex.split(command)  # for example `ccache g++`
             path = shutil.which(program)
             if path is not None:
                 found.setdefault(Path(path).resolve(), shlex.join((path, *arguments)))
@@ -83,8 +83,8 @@ def require_compilers() -> list[str]:
 def library_cache_path(compiler: str, sets: Sequence[str] = ()) -> Path:
     """Return the path in the cache for this source, compiler, machine and these instruction sets.
 
-    An empty `sets` means all. A compiler is identified by its file's size and time, because a query
-    of its version starts a process. Raises `BuildFailed` without a cache folder.
+    An empty `sets` means all. A compiler is identified by its file's size and time, because
+    querying its version starts a process. Raises `BuildFailed` without a cache folder.
     """
     parts: list[object] = [source_digest()]
     for word in shlex.split(compiler):
@@ -134,7 +134,7 @@ def compile_library(
     flags: Sequence[str] = (),
     run: RunCompiler = run_compiler,
 ) -> None:
-    """Compile to `target` atomically, with a digest file beside it. Raises `BuildFailed`.
+    """Compile to `target` atomically, and write its digest file. Raises `BuildFailed`.
 
     compiler: a command in shell syntax, as from `find_compilers`.
     sets: the instruction sets to compile; empty means all.

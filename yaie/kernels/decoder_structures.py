@@ -1,4 +1,4 @@
-"""Mirrors of the C structures of decoders and linear layers, field by field as in `csrc/abi.h`.
+"""Decoder structures: mirrors of the C decoders and linear layers in `csrc/abi.h`, field by field.
 
 Filled by `yaie.models.native`; checked against the library by `yaie.kernels.layout_check`.
 Torch-free.

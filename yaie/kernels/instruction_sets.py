@@ -1,4 +1,4 @@
-"""The instruction sets of the kernels, and the sets of this machine as the system reports them.
+"""Instruction sets: the kernels' sets, and this machine's as the system reports them.
 
 Called by `yaie.kernels.library_search` before a library exists: the first use compiles the best set
 alone. A loaded library detects the processor's sets itself.

@@ -1,4 +1,4 @@
-"""A comparison of the library's structures with their mirrors in Python.
+"""Layout check: compares the library's structures with their mirrors in Python.
 
 A swapped, missing or retyped field would corrupt memory without an error. So the library describes
 its structures (`csrc/layout.h`), and `yaie.kernels.library` refuses a different description.

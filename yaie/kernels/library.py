@@ -1,4 +1,4 @@
-"""The kernel library once it is loaded: its functions, its instruction sets and its threads.
+"""Kernel library: a loaded library's functions, instruction sets and threads.
 
 `yaie.kernels.library_search` decides which file is opened.
 """
@@ -35,8 +35,8 @@ class Library:
         """Load the file.
 
         Raises:
-            UnusableLibrary: its structures or its instruction sets do not fit.
-            OSError: it cannot be loaded, or is of another version of the source.
+            UnusableLibrary: its structures or its instruction sets do not fit. OSError: it cannot
+            be loaded, or its source has another version.
         """
         self.path = path
         handle = ctypes.CDLL(str(path))
@@ -56,11 +56,11 @@ class Library:
         self.best = handle.yaie_best  # (Best *)
         self.sample = handle.yaie_sample  # (Samples *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
-        self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weights kind, is gated)
+        self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weight kind, is gated)
         # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
         # weights kind, is gated)
         self.pack_quantized = handle.yaie_pack_quantized
-        self.packed_inputs = handle.yaie_packed_inputs  # (weights kind, inputs)
+        self.packed_inputs = handle.yaie_packed_inputs  # (weight kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
 
@@ -111,7 +111,7 @@ class Library:
 
     @property
     def panel_outputs(self) -> int:
-        """Number of outputs of a linear layer in one packed panel, for the set in use."""
+        """Number of outputs per packed panel, for the instruction set in use."""
         count: int = self._handle.yaie_panel_outputs()
         return count
 

@@ -1,8 +1,10 @@
-"""The search for this process's kernel library. Called by the CPU attention backend and `doctor`.
+"""Library search: finds this process's kernel library.
 
-In this order: the library prebuilt in the package, if it is of this source; a library that this
-user compiled before; a library compiled now, in a temporary folder where the cache is read-only.
-If all fail, torch computes instead and `status()` has the reason.
+Called by the CPU attention backend and `doctor`.
+
+In this order: the package's prebuilt library, if it matches this source; a library that this user
+compiled before; a library compiled now, in a temporary folder where the cache is read-only. If all
+fail, torch computes instead and `status()` has the reason.
 
 The variable YAIE_KERNELS restricts the search: `off` disables the library; the name of an
 instruction set (amx, bf16, vnni, avx512, avx2, portable) forces that set; of several names,
@@ -33,7 +35,7 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_KERNELS"
 AUTO, ALL, OFF = "auto", "all", "off"
-FAILED = "failed"  # name of a file in the cache, beside the library that could not be compiled
+FAILED = "failed"  # name of the cache file that records a failed compilation
 REMEMBERED_S = 24 * 3600  # a failure may be temporary: a full disk, a compiler without its headers
 PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
 _DISABLED = f"switched off by {VARIABLE}={OFF}"
@@ -163,7 +165,7 @@ class Loader:
         except build.CannotWriteLibrary as error:
             return self._compile_for_this_process(compiler, sets, str(error))
         except UnusableLibrary:
-            raise  # the cached file gives the same error at the next start
+            raise  # the cached file raises the same error at the next start
         except (build.BuildFailed, OSError) as error:
             with contextlib.suppress(OSError):
                 marker.write_text(str(error), encoding="utf-8")
@@ -239,7 +241,7 @@ def _raise_remembered(marker: Path) -> None:
 
 
 def note_use(library: Path) -> None:
-    """Record the use of a library in the time of its file, at most once a day."""
+    """Record a library's use in its file's time, at most once a day."""
     with contextlib.suppress(OSError):  # a read-only cache is never cleaned either
         if time.time() - library.stat().st_mtime > DAY_S:
             os.utime(library)

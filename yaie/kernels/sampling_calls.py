@@ -1,4 +1,4 @@
-"""Greedy and random sampling by the kernel library: mirrors of its structures, and the calls.
+"""Sampling calls: greedy and random sampling by the kernel library, with mirrors of its structures.
 
 Called by the sampler. Logits are read in place; torch-free.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from yaie.kernels.library import Library
 
-_MIN_EXPONENT = -126.0  # of a weight in float32; smaller weights are 0
+_MIN_EXPONENT = -126.0  # least exponent of a float32 weight; smaller weights are 0
 
 
 class Best(ctypes.Structure):
@@ -52,7 +52,7 @@ class Samples(ctypes.Structure):
 
 
 def best_tokens(library: Library, logits: NDArray[np.float32]) -> tuple[list[float], list[int]]:
-    """Return the largest of each row of `logits` [rows, vocabulary], and the lowest id with it.
+    """Return each row's largest value in `logits` [rows, vocabulary], and its lowest id.
 
     A row with NaN returns NaN.
     """
@@ -83,14 +83,12 @@ def sample_tokens(
     uniforms: Sequence[float],
     forbidden: Sequence[NDArray[np.int64]],
 ) -> list[int]:
-    """Return token ids by inverse CDF, one for each of `rows` of `logits` [rows, vocabulary].
+    """Sample a token id by inverse CDF for each of `rows` from `logits` [rows, vocabulary].
 
-    best: the largest logit of each row, finite.
-    temperatures: above 0.
-    min_ps: tokens less likely than this times the most likely one are left out.
-    forbidden: ids of weight 0.
+    best: the largest logit of each row, finite. temperatures: above 0. min_ps: tokens less likely
+    than this times the most likely token are dropped. forbidden: ids of weight 0.
 
-    The result is -1 if all weights are 0. A sample depends on its own row and arguments alone.
+    The result is -1 if all weights are 0. A sample depends on its row and arguments alone.
     """
     scales = [math.log2(math.e) / temperature for temperature in temperatures]
     floors = [max(_MIN_EXPONENT, math.log2(p)) if p > 0 else _MIN_EXPONENT for p in min_ps]

@@ -1,8 +1,8 @@
-"""Memory in large pages for packed weights, which every step reads from end to end.
+"""Weight memory: large pages for packed weights, which every step reads from end to end.
 
-A separately allocated tensor starts and ends within large pages, and small pages hold the rest:
-half of a tensor of 4 MB. A stream of small pages has two thirds of the speed. So weights are
-contiguous in long mappings. Used by the packer and by the loader of packed weights.
+A separately allocated tensor starts and ends within large pages, and small pages cover the rest:
+half of a 4 MB tensor. Streaming small pages has two thirds of the speed. So weights are contiguous
+in long mappings. Used by the packer and the packed-weight loader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yaie.kernels.library import Library
 
 _HUGE_PAGE = 2 * 1024**2
 _PAGE = 4096
-_MAPPING_BYTES = 64 * 1024**2  # the unused part of a mapping is never touched
+_MAPPING_BYTES = 64 * 1024**2  # a mapping's unused bytes are never touched
 
 
 class WeightMemory:

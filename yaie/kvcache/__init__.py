@@ -1,1 +1,1 @@
-"""Memory: slots, the radix tree, eviction, and the pool of keys and values."""
+"""KV cache: slots, the radix tree, eviction, and the pool of keys and values."""

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 
 from yaie.kvcache.node import Node
 
-_MAX_USES = 8  # of a class
+_MAX_USES = 8  # per class
 _LENGTHS = 32  # magnitudes of a length
-_MEMORY = 0.999  # of a count, for each event of its class
-_PRIOR = 4.0  # events of a class that the pool's own share stands for
-_MEAN_STEP = 0.02  # of the moving mean of return times
+_MEMORY = 0.999  # a count's decay at each event of its class
+_PRIOR = 4.0  # weight of the pool's share, in events of a class
+_MEAN_STEP = 0.02  # step of the moving mean of return times
 _LEAST_SHARE = 1e-3
 _LEAST_OUTCOMES = 16  # before leaves are ranked again
-_FIRST_MEAN = 0.25  # of a pool, until returns were measured
+_FIRST_MEAN = 0.25  # share of the pool, until returns are measured
 
 
 @dataclass(slots=True)

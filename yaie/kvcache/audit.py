@@ -1,4 +1,4 @@
-"""Audit of the radix tree: every invariant, recomputed from scratch.
+"""Audit: recomputes every invariant of the radix tree from scratch.
 
 Called by `RadixTree.check` after every step under test, and when a server is idle.
 """

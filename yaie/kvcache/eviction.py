@@ -1,7 +1,7 @@
-"""Eviction policies, and the queue that keeps evictable leaves in their order.
+"""Eviction policies, and the queue that orders evictable leaves.
 
-A policy ranks a leaf; the leaf of lowest rank is evicted first. A rank changes only when the tree
-cuts or re-enters the leaf, so a heap with lazy deletion keeps the order. Used by `RadixTree`.
+A policy ranks a leaf; the leaf with the lowest rank is evicted first. A rank changes only when the
+tree cuts or re-enters the leaf, so a heap with lazy deletion keeps the order. Used by `RadixTree`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FixedOrder:
 
 LRU = FixedOrder("lru", rank_lru, ranks_by_uses=False)
 
-# Every policy by name, made for a pool of `num_slots` slots.
+# Every policy by name; a policy is made for `num_slots` slots.
 POLICIES: dict[str, Callable[[int], EvictionPolicy]] = {
     "adaptive": ReuseOdds,
     "lru": lambda num_slots: LRU,
@@ -105,7 +105,7 @@ class EvictionQueue:
         return self._num_valid
 
     def add(self, node: Node) -> None:
-        """Enter a leaf; a leaf already entered gets its present rank."""
+        """Enter a leaf; a leaf already queued takes its present rank."""
         self.discard(node)
         self._last_entry += 1
         self._num_valid += 1

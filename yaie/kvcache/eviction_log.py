@@ -1,6 +1,6 @@
-"""Memory of evicted branches: the tokens that a path lost, when and why. Bounded in bytes.
+"""Eviction log: the tokens that a path lost, when and why. Bounded in bytes.
 
-`Ghosts` counts tokens that are wanted again; this answers for each single token. A branch is kept
+`Ghosts` counts tokens that are requested again; this log answers for each token. A branch is kept
 under the hash of its path up to and including its first token. Its tokens are compared, so that
 only the path above is trusted to a hash.
 """
@@ -19,14 +19,14 @@ from yaie.kvcache.ghosts import Ghosts, hash_after, hashes_at, root_hash
 from yaie.kvcache.node import Node, Tokens
 
 MOST_BYTES = 4 * 2**20  # about a million tokens
-_BRANCH_BYTES = 240  # of a branch without tokens
+_BRANCH_BYTES = 240  # a branch without tokens
 
 
 class EvictedBranch(NamedTuple):
     """Consecutive tokens of one path that were evicted together."""
 
     tokens: array[int]
-    clock: int  # of the tree, at the eviction
+    clock: int  # the tree's clock at the eviction
     reason: EvictionReason
 
 
@@ -93,8 +93,8 @@ class EvictedBranches:
     def _put(self, before: int, branch: EvictedBranch) -> None:
         """Keep a branch that follows a path with the hash `before`.
 
-        Of two branches with the same first token the newer is kept, and the part in which the
-        older differs becomes a branch of its own.
+        If two branches have the same first token, the newer is kept, and the older one's different
+        tokens become a separate branch.
         """
         key = hash_after(before, branch.tokens[0])
         older = self._branches.pop(key, None)

@@ -1,7 +1,7 @@
-"""Explanation of a look-up: how far a prompt is held, what is held instead, and why. Pure.
+"""Explanation of a look-up: how far a prompt is cached, what is cached instead, and why. Pure.
 
-The cause is that of the first missing token. It must account for some of the tokens behind it, see
-`least_explained`. Of several such causes the one that reaches furthest is named.
+The cause concerns the first missing token. It must account for some tokens after it, see
+`least_explained`. Among several causes the furthest-reaching is named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from yaie.kvcache.match import Match
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 
-_MOST_BRANCHES = 4  # of an answer
+_MOST_BRANCHES = 4  # per answer
 
 
 def explain(
@@ -26,7 +26,7 @@ def explain(
 ) -> Explanation:
     """Explain the look-up of a prompt, without any change.
 
-    `elsewhere`: namespaces that the caller may know about. `num_shown`: tokens of each held
+    `elsewhere`: namespaces that the caller may know about. `num_shown`: tokens of each cached
     continuation in the answer; 0 leaves the continuations out.
     """
     tokens = as_tokens(token_ids)
@@ -59,7 +59,7 @@ def explain(
 
 
 def list_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
-    """Return what the tree holds behind a match, latest use first."""
+    """Return the tree's continuations of a match, latest use first."""
     node = match.node
     if node is None or not num_shown:
         return ()
@@ -70,7 +70,7 @@ def list_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
 
 
 def _branch(node: Node, offset: int, num_shown: int) -> HeldBranch:
-    """Follow the path of latest use down from a token of a node."""
+    """Follow the most recently used path down from a node's token."""
     start, last_used = node.start + offset, node.last_used
     shown = node.tokens[offset : offset + num_shown]
     while node.children:

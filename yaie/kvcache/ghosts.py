@@ -1,11 +1,11 @@
-"""Ghosts of evicted tokens: fingerprints that tell if an evicted prefix is wanted again.
+"""Ghosts of evicted tokens: fingerprints that tell if an evicted prefix is requested again.
 
-A fingerprint is the hash of a whole prefix that ends at a multiple of `BLOCK` tokens. Those of the
-last evicted tokens, one pool of them at most, are remembered. Then "wanted again" means: a pool of
-about twice the size would have kept the token.
+A fingerprint hashes a whole prefix that ends at a multiple of `BLOCK` tokens. The last evicted
+tokens, at most one pool, keep their fingerprints. So "requested again" means: a pool of about twice
+the size would have kept the token.
 
-The hash of a prefix is a polynomial, so that it continues from a node's parent without the tokens
-above. A node with evicted children remembers the hash of its path (`Node.path_hash`).
+A prefix hash is a polynomial, so it continues from a node's parent without the tokens above. A node
+with evicted children stores its path hash (`Node.path_hash`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHORT = 48  # tokens: below, a loop is faster than numpy
 
 
 class Ghosts:
-    """Fingerprints of the last evicted prefixes of one tree."""
+    """Fingerprints of a tree's last evicted prefixes."""
 
     def __init__(self, num_slots: int, namespaces: Mapping[Node, Hashable]) -> None:
         """`namespaces`: that of each root."""
@@ -72,7 +72,7 @@ class Ghosts:
         return wanted
 
     def path_hash(self, node: Node) -> int:
-        """Return the hash of the path to the end of an inner node or a root."""
+        """Return the path hash at the end of an inner node or a root."""
         below: list[Node] = []
         while not node.path_hash and node.parent is not None:
             below.append(node)
@@ -109,12 +109,12 @@ def hash_after(before: int, token: int) -> int:
 
 @cache
 def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the powers of the base from 1 to 2^bits, and those of its inverse, modulo 2^64."""
+    """Return the powers of the base and of its inverse, from 1 to 2^bits, modulo 2^64."""
     bases = (_BASE, pow(_BASE, -1, 2**64))
     powers = [np.cumprod(np.full(2**bits, base, np.uint64), dtype=np.uint64) for base in bases]
     return powers[0], powers[1]
 
 
 def root_hash(namespace: Hashable) -> int:
-    """Return the hash of the empty path of a namespace."""
+    """Return a namespace's hash of the empty path."""
     return hash(namespace) & _MASK

@@ -1,8 +1,8 @@
 """Int8 keys and values: the rows of an int8 pool, quantized and dequantized in plain torch.
 
-Each head of a slot has one scale, so the stored bytes depend on their own token only: never on
-the batch, the chunk or other users of the slot. Used by the pool and by the reference backend, the
-oracle of the kernels in `csrc/write.inl`.
+Each head of a slot has one scale, so the stored bytes depend on the token only: never on the batch,
+the chunk or other users of the slot. Used by the pool and by the reference backend, the oracle of
+the kernels in `csrc/write.inl`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QuantizedRows(NamedTuple):
         return self.elements.nbytes + self.scales.nbytes
 
 
-StoredRows = torch.Tensor | QuantizedRows  # the keys or the values of one layer of a pool
+StoredRows = torch.Tensor | QuantizedRows  # one pool layer's keys or values
 
 
 def elements_of(rows: StoredRows) -> torch.Tensor:
@@ -41,9 +41,9 @@ def elements_of(rows: StoredRows) -> torch.Tensor:
 def spread(rows: torch.Tensor) -> torch.Tensor:
     """Apply the Walsh-Hadamard transform to heads [..., width]: queries and keys of an int8 pool.
 
-    Large elements in few places of a key would set the step of its bytes; the transform spreads
-    them over the head. It is orthogonal: products of queries and keys stay. Heads whose width is
-    no power of two stay as they are.
+    Few large elements in a key would set its quantization step; the transform spreads them over the
+    head. It is orthogonal: products of queries and keys stay. Heads whose width is no power of two
+    stay as they are.
     """
     width = rows.shape[-1]
     if width & (width - 1):
@@ -57,7 +57,7 @@ def spread(rows: torch.Tensor) -> torch.Tensor:
 
 
 def quantize(rows: torch.Tensor) -> QuantizedRows:
-    """Round [rows, num_kv_heads, width] to int8; a non-finite head gets the scale NaN."""
+    """Round [rows, num_kv_heads, width] to int8; a non-finite head has the scale NaN."""
     wide = rows.float()
     largest = wide.abs().amax(-1)
     factor = torch.where(largest > _LEAST_MAGNITUDE, _LARGEST / largest, 0.0)
@@ -72,7 +72,7 @@ def store(pool: StoredRows, slots: torch.Tensor | slice, rows: torch.Tensor) -> 
     if isinstance(pool, QuantizedRows):
         pool.elements[slots], pool.scales[slots] = quantize(rows)
     elif pool.dtype in FLOAT8_DTYPES:
-        most = torch.finfo(pool.dtype).max  # beyond it, a conversion may give NaN
+        most = torch.finfo(pool.dtype).max  # above it, a conversion may yield NaN
         rounded = rows.clamp(-most, most).to(pool.dtype)
         pool.view(torch.uint8)[slots] = rounded.view(torch.uint8)
     else:

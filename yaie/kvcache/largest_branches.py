@@ -1,4 +1,4 @@
-"""The largest branches of a tree, for people to look at. Pure.
+"""Largest branches of a tree, for cache statistics. Pure.
 
 A walk visits at most `MOST_VISITED` nodes, so that no step waits long for it.
 """

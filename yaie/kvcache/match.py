@@ -1,4 +1,4 @@
-"""The result of a prefix look-up, and the evictable room that its path takes once it is pinned."""
+"""Match: the result of a prefix look-up, and the evictable room that pinning its path takes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Match(NamedTuple):
     offset: int  # matched tokens of that node
     num_known: int  # prompt tokens that have a slot
     num_computed: int  # leading prompt tokens with their keys and values in the pool
-    version: int  # of the tree at the look-up
+    version: int  # tree version at the look-up
 
     def count_evictable(self) -> int:
         """Count the matched tokens that are evictable now and that `open` would pin.
 
-        The rest of the last edge, behind the match, is left out: it stays evictable.
+        The rest of the last edge, after the match, is not counted: it stays evictable.
         """
         tokens, node, end = 0, self.node, self.offset
         while node is not None and node.refs == 0:
@@ -31,7 +31,7 @@ class Match(NamedTuple):
     def count_trimmable(self) -> int:
         """Count the matched tokens that can be trimmed now and that `open` would pin.
 
-        They are part of `RadixTree.count_trimmable`.
+        `RadixTree.count_trimmable` includes them.
         """
         node, end = self.node, self.offset
         while node is not None and node.refs == 0:

@@ -1,4 +1,4 @@
-"""Nodes, cursors and token arrays: the parts of the radix tree.
+"""Nodes, cursors and token arrays of the radix tree.
 
 Only `RadixTree` changes them; the planner and the engine read them.
 """
@@ -24,7 +24,7 @@ _FEW_EXTENTS = 16  # array items: up to eight extents, one small array each is f
 
 
 def as_tokens(token_ids: Iterable[int] | Tokens) -> Tokens:
-    """Return token ids as a contiguous int32 array, the form that the tree compares."""
+    """Return token ids as a contiguous int32 array, as the tree compares them."""
     if isinstance(token_ids, np.ndarray):
         return np.ascontiguousarray(token_ids, dtype=np.int32)
     return np.array(tuple(token_ids), dtype=np.int32)
@@ -65,9 +65,9 @@ class Node:
         self.refs = 0  # live sequences whose path includes this node
         self.last_used = 0  # tree clock when a sequence last ended or began here
         self.uses = 0  # sequences that passed here, or ended above while this was one edge
-        self.reuse_class = 0  # of the `adaptive` policy: 0 until it is ranked
-        self.path_hash = 0  # of all tokens to its end, if a child was evicted; see `ghosts`
-        self.entry = 0  # number of its valid entry in the eviction queue; 0: none
+        self.reuse_class = 0  # class in the `adaptive` policy; 0 until ranked
+        self.path_hash = 0  # hash of all tokens to its end, if a child was evicted; see `ghosts`
+        self.entry = 0  # valid entry's number in the eviction queue; 0: none
         self.chain: Chain | None = None  # the planner's, for a node with refs
 
     def __len__(self) -> int:
@@ -173,6 +173,6 @@ class Cursor:
 
     @property
     def position(self) -> int:
-        """Number of tokens of the sequence: the length of its path."""
+        """Number of tokens in the sequence: its path length."""
         assert self.node is not None, "the cursor is closed"
         return self.node.start + self.offset

@@ -34,18 +34,18 @@ class LayerShape(NamedTuple):
 
 
 def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> int:
-    """Return the bytes of a token in a pool of these layers."""
+    """Return a token's bytes in a pool with these layers."""
     return sum(shape.bytes_per_token(dtype) for shape in shapes if shape is not None)
 
 
 class KVPool:
     """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer.
 
-    Slot i of every layer belongs to the same token. The layout of the memory is the attention
-    backend's choice; with "HND" the tensors are transposed views. In an int8 pool each head
-    of a slot has a float32 scale (`QuantizedRows`). The tensors are zeroed: padding that reads an
-    unwritten slot finds finite values. On a CPU the operating system provides zeroed pages when
-    slots are first written, or shortly before (`prefault.py`).
+    Slot i is the same token in every layer. The layout of the memory is the attention backend's
+    choice; with "HND" the tensors are transposed views. In an int8 pool each head of a slot has a
+    float32 scale (`QuantizedRows`). The tensors are zeroed: padding that reads an unwritten slot
+    finds finite values. On a CPU the operating system provides zeroed pages when slots are first
+    written, or shortly before (`prefault.py`).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class KVPool:
         device: torch.device,
         layout: PoolLayout = "HND",
     ) -> None:
-        """`shapes[i]` is None for a layer without keys and values of its own."""
+        """`shapes[i]` is None for a layer that stores no keys and values."""
         self.num_slots = num_slots
         self.dtype = dtype
         self._keys: list[StoredRows | None] = []
@@ -116,8 +116,8 @@ def _rows(
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Return zeros; on a CPU without touching the memory, as torch.zeros would.
 
-    The memory is a mapping of its own: an allocator would have to clear reused memory, which
-    touches it. It is aligned to huge pages.
+    The memory is a separate mapping: an allocator would have to clear reused memory, which touches
+    it. It is aligned to huge pages.
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""Prefaulting: take the pool's memory from the operating system shortly before its use.
+"""Prefaulting: takes the pool's memory from the operating system shortly before its use.
 
 The system provides and clears a page when it is first written, so a step of two thousand rows
 waits for hundreds of huge pages. Prefaulting uses idle moments of the engine instead. It takes
@@ -24,7 +24,7 @@ _MADV_POPULATE_WRITE = 23  # Linux 5.14 and later: provides pages and keeps thei
 
 
 class PoolPrefault:
-    """Memory of the slots after the last one in use, kept ready to be written."""
+    """Prefaulted memory for the slots after the last used one."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class PoolPrefault:
         self._used = max(self._used, slot + 1)
 
     def advance(self) -> bool:
-        """Take one piece of memory.
+        """Prefault one chunk of memory.
 
         False if the lead is complete, too little memory is free, or the system cannot do it.
         """

@@ -1,4 +1,4 @@
-"""The radix tree: prefix cache, block table of every live sequence and shape of the batch in one.
+"""The radix tree: prefix cache, block table of live sequences and shape of the batch in one.
 
 Only the engine thread touches it. A path from a root is a token sequence, and every token has a
 slot in the pool. The scheduler opens a cursor for each live sequence, appends sampled tokens and
@@ -28,12 +28,12 @@ from yaie.kvcache.release import SlotRelease
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 from yaie.kvcache.tree_edits import TreeEdits
 
-_ABANDONED = -(2**40)  # clock time of the last use: before that of any other node
-_GROWTH_SHARE = 32  # evict a pool's 32nd at once when a sequence has no room to grow
+_ABANDONED = -(2**40)  # last use: earlier than any clock
+_GROWTH_SHARE = 32  # evict 1/32 of the pool when a sequence has no room to grow
 
 
 class RadixTree(TreeEdits):
-    """All paths of all namespaces over one pool of `num_slots` slots."""
+    """All namespaces' paths over one pool of `num_slots` slots."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class RadixTree(TreeEdits):
         eviction: EvictionPolicy = LRU,
         release: SlotRelease | None = None,
     ) -> None:
-        """`release` receives the slots that the tree gives up; by default they are free at once."""
+        """`release` receives the slots that the tree gives up; the default frees them."""
         super().__init__(num_slots, eviction, release)
         self.room_to_grow = max(1, num_slots // _GROWTH_SHARE)
         self.num_evicted_nodes = 0  # since the start
@@ -59,7 +59,7 @@ class RadixTree(TreeEdits):
 
     @property
     def num_cached(self) -> int:
-        """Number of tokens of nodes without refs, all evictable."""
+        """Number of tokens in nodes without refs, all evictable."""
         return self.num_slots - self.allocator.num_free - self.num_live
 
     @property
@@ -68,7 +68,7 @@ class RadixTree(TreeEdits):
         return self.num_slots - self.num_live
 
     def count_trimmable(self) -> int:
-        """Count the tokens past the deepest cursor of live edges; they can be evicted at once.
+        """Count the tokens past the deepest cursor of live edges; they can be evicted immediately.
 
         Visits every edge with a cursor inside: call it only if `num_available` is not enough.
         """
@@ -140,10 +140,10 @@ class RadixTree(TreeEdits):
     ) -> Cursor:
         """Start a live sequence: make its path exist and pin it until `close`.
 
-        Tokens without a slot get one, for which others may be evicted. `match` is an earlier
+        Tokens without a slot take one, for which other tokens may be evicted. `match` is an earlier
         look-up of the same tokens; a stale one is repeated. With `is_use` false eviction does not
-        learn from it. Raises `OutOfSlots` if eviction frees
-        too few slots; then only evicted tokens have moved.
+        learn from it. Raises `OutOfSlots` if eviction frees too few slots; then only evicted tokens
+        have moved.
         """
         tokens = as_tokens(tokens)  # other widths of int would be misread below
         if match is None or match.version != self.version:
@@ -171,7 +171,7 @@ class RadixTree(TreeEdits):
         return cursor
 
     def fork(self, cursor: Cursor) -> Cursor:
-        """Start a live sequence with the path of another one, without a look-up or new slots."""
+        """Start a live sequence on another sequence's path, without a look-up or new slots."""
         node = cursor.node
         assert node is not None, "the cursor is closed"
         self.version += 1
@@ -197,7 +197,7 @@ class RadixTree(TreeEdits):
         self.version += 1
         if node.children is None and node.extents:
             end = node.extents[-2] + node.extents[-1]
-            if self.allocator.take(end):  # true of most tokens of most sequences
+            if self.allocator.take(end):  # true for most tokens of most sequences
                 node.tokens.append(token)
                 node.extents[-1] += 1
                 self._advance_cursor(node, 1, cursor)
@@ -233,7 +233,7 @@ class RadixTree(TreeEdits):
             parent = node.parent
             node.refs -= 1
             node.last_used = self.clock
-            if refs_below in (0, node.refs):  # perhaps no live sequence ends or parts here now
+            if refs_below in (0, node.refs):  # perhaps no live sequence ends or forks here now
                 node.chain = None
             refs_below = node.refs
             if node.refs == 0:
@@ -245,10 +245,10 @@ class RadixTree(TreeEdits):
             node = parent
 
     def abandon(self, namespace: Hashable, tokens: Tokens, keep: int) -> None:
-        """Have the tokens of a path behind its first `keep` evicted before all others.
+        """Have a path's tokens after its first `keep` evicted before all other tokens.
 
-        Those that live sequences or other paths need stay as they are. A later use makes the rest
-        equal to others again.
+        Those that live sequences or other paths need stay as they are. A later use restores their
+        normal order.
         """
         node = self.match(namespace, tokens).node
         if node is None or node.children:
@@ -334,7 +334,7 @@ class RadixTree(TreeEdits):
     # -- slots ----------------------------------------------------------------------------------
 
     def _insert(self, cursor: Cursor, tokens: Tokens) -> None:
-        """Extend the cursor's path by uncomputed tokens that the tree does not hold."""
+        """Extend the cursor's path by uncomputed tokens that the tree lacks."""
         extents = self._allocate(len(tokens))
         node = cursor.node
         assert node is not None

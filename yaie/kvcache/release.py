@@ -1,4 +1,4 @@
-"""Slot release: the one place through which the radix tree gives up slots.
+"""Slot release: the one interface through which the radix tree frees slots.
 
 A second KV tier copies keys and values out here before their slots are free; an event stream
 reports the loss. Called by `RadixTree` when it evicts, trims or drops tokens.
@@ -20,13 +20,13 @@ class SlotRelease(Protocol):
     ) -> None:
         """Free `extents`, the slots of the node's tokens from offset `first` on.
 
-        The node still has these tokens and its place in the tree. Tokens from
-        `node.num_computed` on are uncomputed. All slots must be free on return.
+        The node still has these tokens and its parent. Tokens from `node.num_computed` on are
+        uncomputed. All slots must be free on return.
         """
 
 
 class FreeSlots:
-    """Slot release without a second tier: the slots are free at once."""
+    """Slot release without a second tier: the slots are free immediately."""
 
     def release(
         self, node: Node, first: int, extents: list[Extent], allocator: SlotAllocator

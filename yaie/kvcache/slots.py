@@ -1,4 +1,4 @@
-"""The free slots of the pool, kept as extents so that the slots of a path stay in long runs.
+"""Slot allocator: keeps the pool's free slots as extents, so that a path's slots stay in long runs.
 
 A kernel streams consecutive slots and gathers scattered ones. Used by `RadixTree` only, the owner
 of every other slot.
@@ -40,8 +40,8 @@ class SlotAllocator:
         self.num_free = 0
         self._length_at: dict[int, int] = {}  # start -> length
         self._start_before: dict[int, int] = {}  # end (exclusive) -> start
-        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots, oldest first. A plain dict
-        # would walk past all removed keys to find its first one.
+        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots, oldest first. A plain dict would
+        # walk past all removed keys to find its first key.
         self._classes: list[OrderedDict[int, None]] = [
             OrderedDict() for _ in range(num_slots.bit_length() + 1)
         ]
@@ -94,12 +94,12 @@ class SlotAllocator:
         return True
 
     def take_with_room(self) -> int:
-        """Take one slot with free ones after it, so that a sequence can grow in place.
+        """Take one slot followed by free slots, so that a sequence can grow in place.
 
-        The slot is in the longest extent, at most GROWTH_GAP from its start: sequences that grow
-        at once keep apart instead of taking turns in one run. A larger gap would touch memory that
-        is not prefaulted yet (`prefault.py`). An extent too short to share is taken from its
-        start, which leaves one piece instead of two. Raises `OutOfSlots` if all are taken.
+        The slot is in the longest extent, at most GROWTH_GAP from its start: sequences that grow in
+        parallel keep apart instead of alternating in one run. A larger gap would touch memory that
+        is not prefaulted yet (`prefault.py`). An extent too short to share is taken from its start,
+        which leaves one extent instead of two. Raises `OutOfSlots` if all are taken.
         """
         if not self.num_free:
             raise OutOfSlots(1, 0)
@@ -162,7 +162,7 @@ class SlotAllocator:
             raise InvariantViolated(f"free extents add up to {total}, num_free is {self.num_free}")
 
     def _find(self, count: int) -> int:
-        """Return the start of an extent of `count` slots, or of the longest if all are shorter."""
+        """Return the start of an extent of `count` slots; of the longest if all are shorter."""
         fitting = count.bit_length()
         if self._occupied >> fitting & 1:
             for start, _ in zip(self._classes[fitting], range(_CANDIDATES), strict=False):

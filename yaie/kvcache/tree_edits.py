@@ -1,7 +1,7 @@
-"""Edits of the radix tree that keep its invariants: split, join, trim, settle, pin.
+"""Tree edits that keep the radix tree's invariants: split, join, trim, settle, pin.
 
 `RadixTree` adds look-ups, the life of sequences and eviction. The edits keep the indexes
-consistent: evictable leaves, cursors inside edges, counts of nodes and live tokens.
+consistent: evictable leaves, cursors inside edges, node and token counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yaie.kvcache.slots import Extent, SlotAllocator
 
 
 class TreeEdits:
-    """Nodes, slots and their indexes, with the edits that `RadixTree` is made of."""
+    """Nodes, slots and their indexes, with the edits that `RadixTree` uses."""
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class TreeEdits:
         self.allocator = SlotAllocator(num_slots)
         self.evictable = EvictionQueue(eviction.rank)
         self.roots: dict[Hashable, Node] = {}
-        # Number of cursors before the end of each edge. Such edges may have trimmable tokens, and
-        # are found here without a walk of the tree.
+        # Number of cursors before the end of each edge. These edges may have trimmable tokens, and
+        # are found here without a tree walk.
         self.inside: dict[Node, int] = {}
         self.clock = 0  # tokens processed so far
         self.version = 0  # a `Match` of an older version is stale
         self.num_nodes = 0  # without roots
         self.num_live = 0  # tokens of nodes with refs
-        self._namespaces: dict[Node, Hashable] = {}  # of each root
+        self._namespaces: dict[Node, Hashable] = {}  # root to namespace
         self._release = (release or FreeSlots()).release
 
     # -- edges ----------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ class TreeEdits:
         return child
 
     def _split(self, node: Node, keep: int) -> Node:
-        """Split an edge after its first `keep` tokens; return the new node, which gets these.
+        """Split an edge after `keep` tokens; return the new node, which takes these tokens.
 
         The old object keeps the tail and its children.
         """
@@ -90,7 +90,7 @@ class TreeEdits:
         return upper
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
-        """After a split, move the cursors of the first `keep` tokens up and drop their refs."""
+        """After a split, move the cursors inside the first `keep` tokens up and drop their refs."""
         cursors, node.cursors = node.cursors or (), None
         self.inside.pop(node, None)
         for cursor in cursors:
@@ -109,13 +109,13 @@ class TreeEdits:
     def _join_path(self, node: Node) -> None:
         """Join the edges from the root to the node wherever all branches have gone.
 
-        Eviction leaves such cuts behind, and a look-up walks through each node of a cached prompt.
-        Only live edges are joined, and only those of equal use if the policy ranks by uses:
-        otherwise a suffix would inherit the value of its prefix.
+        Eviction leaves such cuts, and a look-up walks through each node of a cached prompt. Only
+        live edges are joined, and only with equal use counts if the policy ranks by use: otherwise
+        a suffix would inherit its prefix's rank.
         """
         lowest = [node]
         while (parent := node.parent) is not None:
-            # A parent with as many refs as its only child has no cursor of its own.
+            # A parent with as many refs as its only child has no cursor ending in it.
             alone = parent.children is not None and len(parent.children) == 1
             alike = parent.uses == node.uses or not self.eviction.ranks_by_uses
             if alone and alike and parent.parent is not None and parent.refs == node.refs:
@@ -149,11 +149,11 @@ class TreeEdits:
         self.num_nodes -= len(chain) - 1
 
     def _advance_cursor(self, node: Node, count: int, cursor: Cursor) -> None:
-        """Move `cursor` to the end of a live leaf that has grown in place by `count` tokens."""
+        """Move `cursor` to the end of a live leaf that grew in place by `count` tokens."""
         self.num_live += count
         cursor.offset = len(node.tokens)
         assert node.cursors is not None
-        if len(node.cursors) > 1:  # the others are at the old end or further up
+        if len(node.cursors) > 1:  # other cursors are at the old end or further up
             self.inside[node] = len(node.cursors) - 1
 
     # -- tokens that lose their slots -----------------------------------------------------------
@@ -170,7 +170,7 @@ class TreeEdits:
             self.evictable.add(leaf)
 
     def _trim(self, leaf: Node, keep: int) -> None:
-        """Release the slots of an unpinned leaf after its first `keep` tokens."""
+        """Release an unpinned leaf's slots after its first `keep` tokens."""
         self._release(leaf, keep, leaf.cut_extents(keep), self.allocator)
         del leaf.tokens[keep:]
         leaf.num_computed = min(leaf.num_computed, keep)
@@ -197,7 +197,7 @@ class TreeEdits:
     def _split_past_cursors(self) -> bool:
         """Split live edges after their deepest cursor, so that the rest becomes evictable.
 
-        False if every such rest is pinned.
+        False if every rest is pinned.
         """
         edges = [(node, count) for node in self.inside if (count := node.count_trimmable())]
         for node, count in edges:

@@ -1,19 +1,19 @@
-"""Unary chains: the nodes above a live node as one run of slots, kept from step to step.
+"""Unary chains: cache the nodes above a live node as one run of slots, across steps.
 
-A prompt that other requests left at many places is a chain of as many nodes. They cannot be
-joined, but between two branch points of live sequences all of them are alike to a step. The
-planner visits only nodes where live sequences end or part, and reads the chain above each.
+A prompt that other requests left at many positions is a chain of that many nodes. They cannot be
+joined, but between two branch points of live sequences a step treats them alike. The planner visits
+only nodes where live sequences end or fork, and reads the chain above each.
 
     root ── A ── B ── C ── D ── E^       live: the sequences at E and F. The chain above E is D,
                  └─ x └─ F^ └─ x         the one above C is A and B; both end where refs change
 
-A kept chain stays valid as long as its node has refs. While a sequence lives, every position of
-its path keeps its slot: splits and joins move slots between nodes, never to another position. A
-node above a live one keeps its end. Only the two ends of a chain are therefore checked. Refs
-never grow on the way down, so equal refs at the top and below the chain mean equal refs between.
+A kept chain stays valid as long as its node has refs. While a sequence lives, every position of its
+path keeps its slot: splits and joins move slots between nodes, never between positions. A node
+above a live one keeps its end. Only the two ends of a chain are therefore checked. Refs never grow
+on the way down, so equal refs at the top and below the chain mean equal refs between.
 
-Cost: eight bytes a token. Only nodes where sequences ended or parted in the last step keep a
-chain. It is dropped, or taken over by one further down, once that changes.
+Cost: eight bytes a token. Only nodes where sequences ended or forked in the last step keep a chain.
+It is dropped, or taken over by a chain further down, once that changes.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Chain:
     """The nodes directly above one node with the same live sequences as that node."""
 
     top: Node  # the first of them
-    first_position: int  # of `top` when the chain was made
-    slots: SlotArray  # of all their tokens, in order of position
+    first_position: int  # position of `top` when the chain was made
+    slots: SlotArray  # all tokens' slots, by position
 
     def leads_to(self, node: Node) -> bool:
-        """Return True if the chain, kept at the live `node`, is still valid and ends above it."""
+        """Return True if the chain cached at the live `node` is still valid and ends above it."""
         top = self.top
         return (
             top.parent is not None  # not joined into another edge
@@ -48,7 +48,7 @@ class Chain:
 def make_chain_above(node: Node) -> Chain | None:
     """Return the longest chain that ends above the node, or None, and keep it there.
 
-    Takes over kept chains on the way, so that an unchanged one costs O(1) however long it is.
+    Takes over cached chains on the way, so that an unchanged chain costs O(1) at any length.
     """
     kept = node.chain
     if kept is not None and kept.leads_to(node) and not _continues(kept.top):
@@ -83,7 +83,7 @@ def _continues(node: Node) -> bool:
 
 
 def _slots_of(parts: list[Node | Chain]) -> SlotArray:
-    """Concatenate the slots of all parts; runs of nodes at once, as most have a few tokens."""
+    """Concatenate the nodes' slots; runs of nodes at once, as most have a few tokens."""
     found: list[SlotArray] = []
     extents = array("i")
     for part in parts:

@@ -1,1 +1,1 @@
-"""Our processes: their start, the garbage collector's pause, and the limits of their cgroups."""
+"""Processes: their start, log formats and resource limits."""

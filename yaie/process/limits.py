@@ -1,4 +1,4 @@
-"""Limits of this process: CPU and memory of its cgroups, and free memory of the machine."""
+"""Resource limits: this process's cgroup CPU and memory, and the machine's free memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _available_in_system() -> int | None:
         for line in meminfo.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    # Other systems need another library for the free part; assume half.
+    # Other systems need another library to measure free memory; assume half.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 

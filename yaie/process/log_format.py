@@ -1,4 +1,4 @@
-"""Formats of log lines, the same in the server and in the engine process: text, or JSON."""
+"""Log formats for the server and the engine process: text or JSON."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ACCESS, _ACCESS_FIELDS = "uvicorn.access", ("client", "method", "path", "http_v
 class JsonFormatter(logging.Formatter):
     """One JSON object a line.
 
-    `time` (UTC), `level`, `process`, `logger` and `message`; then the fields of the record, which
-    its caller gives as `extra={"fields": {...}}`; `error` holds a traceback.
+    `time` (UTC), `level`, `process`, `logger` and `message`; then the record's fields, passed as
+    `extra={"fields": {...}}`; `error` is a traceback.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -1,4 +1,4 @@
-"""Start of a process: its command line, its environment, and the garbage collector's pause."""
+"""Process start: its command line, its environment, and pausing the garbage collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backend: a cascade for each sliding window, a plan for each kind of layer, a merge."""
+"""The FlashInfer backend: a cascade per sliding window, a plan per layer type, a merge."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class FlashInferBackend:
     def __init__(self, device: torch.device) -> None:
         self.queue: DeviceQueue = make_queue(device)
         self.rows = Staging(self.queue)
-        self.kinds: dict[LayerKind, None] = {}  # of the layers met so far, in their order
+        self.kinds: dict[LayerKind, None] = {}  # layer types met so far, in order
         self._wrappers: dict[tuple[Role, LayerKind], PlannedWrapper] = {}
         self._workspace: torch.Tensor | None = None
-        self._fixed_slots: dict[LayerKind, torch.Tensor] = {}  # of the largest captured step so far
+        self._fixed_slots: dict[LayerKind, torch.Tensor] = {}  # for the largest captured step
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class FlashInferBackend:
         load_modules(self.kinds, self.wrapper)
 
     def prepare(self, plan: StepPlan, device: torch.device) -> FlashInferStep:
-        """See `AttentionBackend.prepare`. Plans for all kinds of layers met before."""
+        """See `AttentionBackend.prepare`. Plans for all layer types met before."""
         return FlashInferStep(self, plan)
 
     def make_unshared(self) -> UnsharedFlashInfer:
@@ -91,7 +91,7 @@ class FlashInferBackend:
         return FlashInferStaticStep(shape, self.kinds, self.queue, buffers_of)
 
     def wrapper(self, role: Role, kind: LayerKind) -> PlannedWrapper:
-        """Return the wrapper of a role for layers of a kind; one serves all steps."""
+        """Return the wrapper for a role and a layer type; one serves all steps."""
         found = self._wrappers.get((role, kind))
         if found is None:
             found = PlannedWrapper(role, kind, self._workspace_for(kind), self.queue)
@@ -102,7 +102,7 @@ class FlashInferBackend:
         device = self.queue.device
         size = workspace_bytes(kind, _num_multiprocessors(device))
         if self._workspace is None or len(self._workspace) < size:
-            # Wrappers made before keep the smaller one. FlashInfer asks for zeros at first use.
+            # Earlier wrappers keep the smaller buffer. FlashInfer asks for zeros at first use.
             self._workspace = torch.zeros(size, dtype=torch.uint8, device=device)
         return self._workspace
 
@@ -131,7 +131,7 @@ class UnsharedFlashInfer:
         kv_dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """See `AttentionBackend.open_layers`. The backend behind is opened by itself."""
+        """See `AttentionBackend.open_layers`. The underlying backend is opened separately."""
 
     def prepare(self, plan: StepPlan, device: torch.device) -> FlashInferStep:
         """See `AttentionBackend.prepare`."""
@@ -139,7 +139,7 @@ class UnsharedFlashInfer:
 
 
 class FlashInferStep:
-    """One step plan; its calls are planned once for each kind of layer."""
+    """One step plan; its calls are planned once for each layer type."""
 
     def __init__(self, backend: FlashInferBackend, plan: StepPlan, *, shares: bool = True) -> None:
         self._backend = backend
@@ -197,7 +197,7 @@ class FlashInferStep:
 
 
 class _PlannedKind:
-    """The planned calls of one step for layers of one kind."""
+    """One step's planned calls for one layer type."""
 
     def __init__(self, backend: FlashInferBackend, kind: LayerKind, cascade: Cascade) -> None:
         self._cascade = cascade

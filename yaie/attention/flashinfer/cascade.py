@@ -1,7 +1,7 @@
-"""The index arrays of a step: which queries attend to which keys, in two calls of a kernel.
+"""Cascade index arrays: the queries and keys of a step's two kernel calls.
 
-Pure and torch-free. Each row has keys of its own, which end at the row itself, and keys that it
-shares with other rows of the step, which are all visible to it:
+Pure and torch-free. Each row has own keys, which end at the row itself, and keys shared with other
+rows, which are all visible to it:
 
     own      every row once: its deepest segment, up to its position          (causal)
     shared   each segment above others: its keys once, the rows below it      (full)
@@ -46,7 +46,7 @@ class Groups:
         return self.num_queries == len(self.query_indptr) - 1
 
     def pad_to(self, num_queries: int, slot: int) -> Groups:
-        """Return groups of one query with more of them, which read the key in `slot`."""
+        """Return groups of one query, padded with queries that read the key in `slot`."""
         missing = num_queries - self.num_queries
         more = np.arange(1, missing + 1, dtype=np.int32)
         return Groups(
@@ -57,7 +57,7 @@ class Groups:
 
     @property
     def has_keys(self) -> Int32Array:
-        """[groups] 1 for a group with keys, else 0: the fill of its last page of one token."""
+        """[groups] 1 for a group with keys, else 0: the fill level of its last one-token page."""
         return np.minimum(np.diff(self.key_indptr), 1)
 
 
@@ -72,7 +72,7 @@ class Cascade:
 
 
 class RowPaths:
-    """The segments of each row of a plan, as indices into its table. Shared by all windows."""
+    """The segments of each plan row, as indices into the plan's table. Shared by all windows."""
 
     def __init__(self, plan: StepPlan) -> None:
         segments = as_table(plan.segments)
@@ -106,12 +106,12 @@ class RowPaths:
         return first, np.append(first[1:], len(self.owners)) - 1
 
     def keys_between(self, segment: int, first: int, last: int) -> list[IntArray]:
-        """Return the slots of positions `first` to `last` of a segment's path, in parts."""
+        """Return the slots of positions `first` to `last` on a segment's path, as ranges."""
         parts: list[IntArray] = []
         while segment >= 0 and first <= last:
             start = int(self.first_positions[segment])
             if last >= start:
-                slot = int(self.first_slots[segment]) - start  # of position 0
+                slot = int(self.first_slots[segment]) - start  # slot of position 0
                 parts.append(self.slots[slot + max(first, start) : slot + last + 1])
                 last = start - 1
             segment = int(self.parents[segment])
@@ -129,8 +129,8 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
     """Return the groups of a step with rows, for layers with this sliding window.
 
-    With a window that hides a key from any row, nothing is shared: whether a row sees a key
-    depends on both positions, and each run reads its own keys, `window` of them before its first.
+    With a window that hides a key from any row, nothing is shared: visibility depends on both
+    positions, and each run reads separate keys, `window` keys before its first.
     """
     if window is None or int(paths.positions.max()) < window:
         return _make_shared(paths)
@@ -138,7 +138,7 @@ def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
 
 
 def make_unshared(paths: RowPaths, window: int | None) -> Cascade:
-    """Return groups in which each run of rows reads all of its keys by itself."""
+    """Return groups in which each run of rows reads all its keys separately."""
     first, last = paths.runs
     parts: list[IntArray] = []
     lengths: list[int] = []
@@ -165,7 +165,7 @@ def _make_shared(paths: RowPaths) -> Cascade:
     owners = paths.owners[first]
     lengths = paths.positions[last] - paths.first_positions[owners] + 1
     own = _groups(np.append(first, len(paths.owners)), lengths, _slices(paths, owners, lengths))
-    # A segment's own rows come first; those below it share all of its keys.
+    # A segment's own rows come first; rows below it share all its keys.
     num_own = np.bincount(paths.owners, minlength=len(paths.levels))
     first_below = paths.first_rows + num_own
     counts = paths.end_rows - first_below
@@ -194,7 +194,7 @@ def _groups(
     parts: Sequence[IntArray],
     rows: IntArray | None = None,
 ) -> Groups:
-    """Return the groups with these boundaries; `parts` are the slots of all keys, in order."""
+    """Return the groups with these boundaries; `parts` are the keys' slot ranges, in order."""
     key_indptr = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=key_indptr[1:])
     slots = np.concatenate(parts, dtype=np.int32, casting="same_kind")

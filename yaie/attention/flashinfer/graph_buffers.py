@@ -1,7 +1,7 @@
-"""Decode steps at fixed addresses, for captured graphs: a wrapper for each batch size and kind.
+"""Graph buffers: decode steps at fixed addresses for captured graphs, one wrapper per batch size.
 
-Each row reads its whole path by itself. A step whose rows share much runs as a cascade instead,
-uncaptured. Rows beyond the plan's read and write the spare slot.
+Each row reads its whole path separately. A step whose rows share many keys runs as an uncaptured
+cascade instead. Padding rows read and write the spare slot.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FlashInferStaticStep:
         """`kinds`: of all layers that will attend.
 
         `buffers_of` returns a kind's float workspace, and int32 memory for `shape.most_keys` slots.
-        Steps of other sizes may use both, as they run one after the other.
+        Other batch sizes may share both, because steps run one after the other.
         """
         self._shape = shape
         self._staging = Staging(queue)
@@ -74,7 +74,7 @@ class FlashInferStaticStep:
         return len(RowPaths(plan).runs[0]) == plan.num_rows
 
     def refill(self, plan: StepPlan) -> None:
-        """Launch copies that replace the buffers' contents by those of a plan."""
+        """Launch copies that fill the buffers with a plan."""
         paths = RowPaths(plan)
         slots = np.full(self._shape.num_rows, self._shape.spare_slot, dtype=np.int64)
         slots[plan.written_rows] = plan.slots[plan.written_rows]

@@ -1,4 +1,7 @@
-"""The installed FlashInfer: its version, and what is missing. Imports neither it nor torch."""
+"""FlashInfer's installation: its version, and missing requirements.
+
+Imports neither it nor torch.
+"""
 
 from __future__ import annotations
 

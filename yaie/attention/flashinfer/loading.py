@@ -1,4 +1,4 @@
-"""The modules that FlashInfer needs for a model: compiled or found before the first request."""
+"""FlashInfer module loading: compiles or finds a model's kernels before the first request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORTH_A_LINE_S = 5.0
 
 
 def check_kind(kind: LayerKind) -> None:
-    """Raise `ConfigError` if FlashInfer has no kernel for layers of this kind."""
+    """Raise `ConfigError` if FlashInfer has no kernel for this layer type."""
     obstacle = _obstacle_to(kind)
     if obstacle is not None:
         raise ConfigError(
@@ -70,7 +70,7 @@ def load_modules(
                 wrapper(role, kind).plan(one)
             if kind.sliding_window is not None:
                 wrapper("extend", kind).plan(one, kind.sliding_window - 1)
-        except Exception as error:  # of ninja, nvcc, the loader or FlashInfer
+        except Exception as error:  # from ninja, nvcc, the loader or FlashInfer
             reason = next((line for line in str(error).splitlines() if line.strip()), "")
             raise ConfigError(
                 f"FlashInfer lacks a module for heads of {kind.key_width} in "

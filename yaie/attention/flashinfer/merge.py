@@ -1,4 +1,4 @@
-"""The merge of partial attention results by their log-sum-exp, in torch.
+"""Merging partial attention results by their log-sum-exp, in torch.
 
 Sums are float32 and in a fixed order, so equal inputs give equal bits.
 """
@@ -12,7 +12,7 @@ import torch
 
 
 class Partial(NamedTuple):
-    """Attention over a part of the keys."""
+    """Attention over a subset of the keys."""
 
     output: torch.Tensor  # [queries, heads, width]
     lse: torch.Tensor  # [queries, heads] natural log-sum-exp of the scores; -inf without keys
@@ -21,7 +21,7 @@ class Partial(NamedTuple):
 def merge(
     own: Partial, shared: Partial, rows: torch.Tensor, level_indptr: tuple[int, ...]
 ) -> Partial:
-    """Merge the shared results into those of the rows; the output is float32.
+    """Merge the shared results into the rows' results; the output is float32.
 
     own: a result for each row, over at least one key.
     rows: [queries of `shared`] int64, the row of each; distinct between two bounds of

@@ -1,4 +1,4 @@
-"""Index arrays on their way to the device, through host memory that a copy owns until it ends."""
+"""Staging: copies index arrays to the device through host memory that a copy owns until it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_CAPACITY = 4096  # bytes
 
 
 class Staged(NamedTuple):
-    """One array in both places. Valid until the next `Staging.send`."""
+    """One array on the host and on the device. Valid until the next `Staging.send`."""
 
     host: torch.Tensor
     device: torch.Tensor  # its copy, complete for all that is launched later

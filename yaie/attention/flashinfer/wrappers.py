@@ -1,4 +1,4 @@
-"""Calls of FlashInfer: planned once a step for layers of one kind, run once a layer.
+"""FlashInfer wrappers: calls planned once a step for each layer type, and run once a layer.
 
 Plans are made from lengths on the CPU; nothing is copied from the device. FlashInfer is imported
 when a wrapper is made.
@@ -21,8 +21,8 @@ from yaie.kvcache.pool import PoolLayout
 
 LAYOUT: PoolLayout = "NHD"
 _PAGE_SIZE = 1  # a page is one token
-# The group sizes that decode on CUDA cores is compiled for; others use the kernel on tensor cores.
-# From 4 on, tensor cores are faster: the query heads of a KV head fill more of their tile.
+# Group sizes compiled for decode on CUDA cores; other sizes use the tensor-core kernel. From 4 on,
+# tensor cores are faster: a KV head's query heads fill more of the tile.
 _CUDA_CORE_GROUPS = frozenset({1, 2, 3})
 _LEAST_WORKSPACE = 128 * 1024**2
 _FIXED_WORK_LIST = 1024**2
@@ -47,7 +47,7 @@ class LayerKind(NamedTuple):
 
     @classmethod
     def of(cls, spec: AttentionSpec, dtype: torch.dtype, kv_dtype: torch.dtype) -> LayerKind:
-        """Return the kind of a layer with queries and a pool of these dtypes."""
+        """Return the type of a layer with these query and pool dtypes."""
         return cls(
             num_heads=spec.num_heads,
             num_kv_heads=spec.num_kv_heads,
@@ -75,7 +75,7 @@ class FixedBuffers(NamedTuple):
 
 
 class PlannedWrapper:
-    """One of FlashInfer's wrappers, with the buffers of its plan."""
+    """A FlashInfer wrapper with the buffers of its plan."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class PlannedWrapper:
         self._kind = kind
         self._staging = Staging(queue)
         self._wrapper = _make(role, kind, workspace, fixed)
-        self.rows: torch.Tensor = torch.empty(0)  # of the planned queries, if they are gathered
+        self.rows: torch.Tensor = torch.empty(0)  # planned queries, if gathered
 
     def plan(self, groups: Groups, window_left: int = -1) -> None:
         """Plan the groups; valid until the next plan. The queries of "decode" are one a group."""
@@ -124,7 +124,7 @@ class PlannedWrapper:
                 causal=self._role == "extend",
                 **common,
             )
-        self._staging.mark()  # FlashInfer copies a buffer of its own as well
+        self._staging.mark()  # FlashInfer copies an internal buffer as well
 
     def run(self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         """Return the output [queries, heads, value_width] of all planned queries.
@@ -147,7 +147,7 @@ def _make(
 ) -> Any:
     import flashinfer
 
-    # "fa2": the other choices neither split the keys of a long group nor pack query heads.
+    # "fa2": other backends neither split a long group's keys nor pack query heads.
     if role == "decode":
         wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(
             workspace,
@@ -168,7 +168,7 @@ def _make(
 
 
 def workspace_bytes(kind: LayerKind, num_multiprocessors: int) -> int:
-    """Return the size of the float buffer: a float32 partial result of every block of a grid."""
+    """Return the size of the float buffer: a float32 partial result for every block in a grid."""
     blocks = 2 * num_multiprocessors + kind.num_kv_heads
     rows_in_block = 128
     partial = blocks * kind.group_size * rows_in_block * (kind.value_width + 1) * 4

@@ -1,6 +1,6 @@
-"""Attention by the Triton kernels of tree decode: one launch for all segments, and one merge.
+"""Tree decode backend: one Triton launch for all segments, and one merge.
 
-Layers of equal tiling share work items. The metadata of a step travels in one copy.
+Layers of equal tiling share work items. One copy transfers a step's metadata.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TritonBackend:
         return TritonStep(self, plan)
 
     def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticTritonStep:
-        """See `CapturableBackend.make_static`. Steps of all sizes share the buffers of the largest.
+        """See `CapturableBackend.make_static`. Steps of all sizes share the largest step's buffers.
 
         They run one after the other. The spare slot is left alone: padding rows write nothing.
         """
@@ -130,7 +130,7 @@ class TritonBackend:
         return self._capacity is not None and self._capacity.holds(limits)
 
     def table_of(self, tiling: Tiling) -> int:
-        """Return the index of a tiling among those of every step; a new one gets the next."""
+        """Return the index of a tiling over all steps; a new tiling takes the next index."""
         return self._tilings.setdefault(tiling, len(self._tilings))
 
     def cut(self, plan: StepPlan) -> list[WorkItems]:
@@ -160,7 +160,7 @@ class TritonStep:
     def __init__(
         self, backend: TritonBackend, plan: StepPlan, limits: Capacity | None = None
     ) -> None:
-        """With `limits`, grids are those of the largest step instead of this one's."""
+        """With `limits`, grids are sized for the largest step."""
         self._backend = backend
         self._limits = limits
         self._load(plan, backend.cut(plan))
@@ -237,7 +237,7 @@ class StaticTritonStep(TritonStep):
     """A step at fixed addresses, with grids for the largest plan. Implements `StaticStep`."""
 
     def __init__(self, backend: TritonBackend, limits: Capacity) -> None:
-        self._cut: tuple[StepPlan, list[WorkItems]] | None = None  # by `holds`, for `refill`
+        self._cut: tuple[StepPlan, list[WorkItems]] | None = None  # cut by `holds`, for `refill`
         super().__init__(backend, _EMPTY_PLAN, limits)
 
     def holds(self, plan: StepPlan) -> bool:

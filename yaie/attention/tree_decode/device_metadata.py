@@ -1,4 +1,4 @@
-"""The metadata of a step on the device: a staging buffer on the host, its copy, and views of it."""
+"""Device metadata: a step's staging buffer on the host, its copy on the device, and views."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Places:
     positions: torch.Tensor  # [rows]
     written_rows: torch.Tensor
     written_slots: torch.Tensor
-    slots: torch.Tensor  # of all segments, concatenated
+    slots: torch.Tensor  # all segments, concatenated
     tables: tuple[TablePlaces, ...]
 
 
@@ -47,7 +47,7 @@ class DeviceMetadata:
 
     @property
     def capacity(self) -> Capacity:
-        """The largest step that the buffers hold at present."""
+        """The largest step that fits into the present buffers."""
         return self._layout.capacity
 
     def load(self, plan: StepPlan, tables: Sequence[WorkItems]) -> Places:

@@ -1,4 +1,4 @@
-"""The installed Triton: its presence and version. Imports neither it nor torch."""
+"""Triton's installation: its presence and version. Imports neither it nor torch."""
 
 from __future__ import annotations
 

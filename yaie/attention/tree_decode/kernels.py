@@ -1,4 +1,4 @@
-"""Triton kernels of tree decode: new rows into their slots, partials of items, and their merge.
+"""Tree decode kernels in Triton: store new rows, compute partials of items, and merge them.
 
 A partial is the softmax over one item's keys: its output, and the base-2 log-sum-exp of its scores.
 Both are float32. A partial without a visible key has the log-sum-exp -inf and the output 0.
@@ -52,8 +52,8 @@ def attend_items(
 ):
     """Compute the partials of item `program_id(0)` for the query heads of KV head `program_id(1)`.
 
-    Programs beyond the number of items end at once, hence the grid can be a capacity. NARROW and
-    WIDE are the rows of a block times the group size, 0 for a class without items.
+    Programs past the number of items exit, so the grid can be a capacity. NARROW and WIDE are the
+    rows of a block times the group size, 0 for a class without items.
     """
     item = tl.program_id(0)
     head = tl.program_id(1)
@@ -125,7 +125,7 @@ def _attend_block(
     HAS_SOFTCAP: tl.constexpr,
     IS_QUANTIZED: tl.constexpr,
 ):
-    """Compute one item's partials; a line of the block is one query head of one row."""
+    """Compute one item's partials; a block line is one query head of one row."""
     line = tl.arange(0, BLOCK_M)
     row = line // GROUP
     sub_head = line % GROUP

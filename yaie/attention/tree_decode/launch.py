@@ -1,4 +1,4 @@
-"""Launches of the kernels: their arguments from tensors, a specification and a variant."""
+"""Kernel launches: arguments from tensors, a spec and a variant."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def launch_write(
 
 
 def _scales(pool: StoredRows) -> torch.Tensor:
-    """Return the scales of an int8 pool; of others any tensor, which the kernels leave unread."""
+    """Return an int8 pool's scales; for other pools any tensor, which kernels do not read."""
     return pool.scales if isinstance(pool, QuantizedRows) else pool
 
 

@@ -1,7 +1,7 @@
-"""A first launch of the kernels before they serve, with its results checked.
+"""Probe: launches the kernels before they serve, and checks their results.
 
 A compiler may be missing, and a layout, mask or item may be wrong on a device that no test has run
-on. Each kind of layer computes small steps of random values, here and in plain torch on the CPU.
+on. Each layer type computes small random steps, here and in plain torch on the CPU.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def probe_layers(
     kv_dtype: torch.dtype,
     device: torch.device,
 ) -> None:
-    """Compute a tree and a single path in a layer of each kind, from a pool written before.
+    """Compute a tree and a single path in each layer type, from a filled pool.
 
     That launches each kernel with wide and with narrow items, over keys that are cut and merged.
-    backend: a `TritonBackend` that no step has used. Raises `ConfigError` if it gives values that
-    differ from those of `ReferenceBackend` in float32, or fails.
+    backend: a `TritonBackend` that no step has used. Raises `ConfigError` if it fails, or differs
+    from `ReferenceBackend` in float32.
     """
     reason = None
     try:
@@ -106,7 +106,7 @@ class _Side:
         self._device = device
 
     def write(self, plan: StepPlan, keys: torch.Tensor, values: torch.Tensor) -> PreparedStep:
-        """Prepare a step, and write the keys and values of its rows into the pool."""
+        """Prepare a step, and write its rows' keys and values into the pool."""
         step, device = self._backend.prepare(plan, self._device), self._device
         step.write(self._keys, self._values, keys.to(device), values.to(device))
         return step

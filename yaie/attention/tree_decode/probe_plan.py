@@ -1,4 +1,4 @@
-"""The steps of the probe: a small tree with every kind of work item, and a path of one row.
+"""Probe plan: a small tree with every type of work item, and a one-row path.
 
 Pure and torch-free. Slots are at random, so that a wrong layout shows.
 
@@ -30,13 +30,13 @@ class ProbePlans:
     """Steps over one pool, in order."""
 
     num_slots: int
-    stored: StepPlan  # writes the keys that the others share
+    stored: StepPlan  # writes the keys that the other plans share
     tree: StepPlan
-    path: StepPlan  # of one row, without new keys: narrow items alone, if there are any
+    path: StepPlan  # one row without new keys: only narrow items, if any
 
 
 def plan_probe(tiling: Tiling) -> ProbePlans:
-    """Return the steps for a layer; a window hides a part of the keys from each row.
+    """Return the steps for a layer; a window hides some keys from each row.
 
     Windows shorter than the branch hide all shared keys.
     """
@@ -44,7 +44,7 @@ def plan_probe(tiling: Tiling) -> ProbePlans:
     num_slots = _SHARED + _BRANCH + num_rows
     slots = np.random.default_rng(0).permutation(num_slots).astype(np.int64)
     shared, branch, own = np.split(slots, [_SHARED, _SHARED + _BRANCH])
-    # Positions behind a gap, so that the window ends among the shared keys.
+    # Positions after a gap, so that the window ends among the shared keys.
     behind = max(_SHARED, (tiling.window or 0) + _SHARED // 2 - _BRANCH)
     first_prompt = num_rows - _ROWS_OF_PROMPT
 

@@ -1,7 +1,7 @@
-"""The metadata of a step in one int32 buffer, so that one copy brings all of it to the device.
+"""Step metadata: packs a step's arrays into one int32 buffer, so that one copy suffices.
 
-Pure and torch-free. Sections have fixed places and capacities, hence a captured graph reads the
-same addresses whatever the tree is. Slots come last: only the used part of them is copied.
+Pure and torch-free. Sections have fixed offsets and capacities, hence a captured graph reads the
+same addresses for every tree. Slots come last: only the used part of them is copied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ALIGNMENT = 16  # elements: sections begin at multiples of 64 bytes
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The largest step that a buffer holds. Items and partials are those of one tiling."""
+    """The largest step that fits into a buffer. Items and partials are per tiling."""
 
     rows: int
     keys: int  # slots of all segments, with the room between them
@@ -73,7 +73,7 @@ class TableSections:
 
 
 class MetadataLayout:
-    """The places of all sections for a capacity and a number of tilings."""
+    """Section offsets for a capacity and a number of tilings."""
 
     def __init__(self, capacity: Capacity, num_tables: int) -> None:
         self.capacity = capacity
@@ -104,7 +104,7 @@ class MetadataLayout:
         return Section(begin, length)
 
     def fill(self, buffer: IndexArray, plan: StepPlan, tables: Sequence[WorkItems]) -> int:
-        """Write a step that the capacity holds; return the number of elements to copy.
+        """Write a step that fits the capacity; return the number of elements to copy.
 
         buffer: [size]. Elements beyond a step's own are left as they are: counts bound the reads.
         """

@@ -1,4 +1,4 @@
-"""The kernel variant of an attention layer: block sizes by head width, group size and dtype.
+"""Kernel variants: block sizes of an attention layer by head width, group size and dtype.
 
 Pure and torch-free.
 """
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.work_items import Tiling
 
-_LEAST_BLOCK = 16  # of a tensor core's product
+_LEAST_BLOCK = 16  # for a tensor-core product
 _NARROW = 16
 _WIDE = 64
 _WIDE_HEAD = 128
-_HALF = 2  # bytes of an element of bf16 and fp16, which tensor cores multiply
-_LARGEST_TILE = 64 * 128 * 2  # bytes of the keys that are loaded at once
+_HALF = 2  # bytes of a bf16 or fp16 element, which tensor cores multiply
+_LARGEST_TILE = 64 * 128 * 2  # bytes of keys per load
 _HEADS_MERGED = 8  # by one program
 
 
@@ -29,13 +29,13 @@ class Variant:
     key_block: int  # the key width, up to a power of two
     value_block: int
     merged_heads: int
-    num_warps: int = 4  # of the merge, and of launches with narrow items only
+    num_warps: int = 4  # for the merge, and for launches with narrow items only
     num_warps_wide: int = 4
     num_stages: int = 2
 
     @classmethod
     def of(cls, spec: AttentionSpec, itemsize: int) -> Variant:
-        """Return the variant of a layer whose queries have elements of `itemsize` bytes."""
+        """Return a layer's variant; a query element has `itemsize` bytes."""
         group = spec.group_size
         key_block, value_block = block_of(spec.key_width), block_of(spec.value_width)
         block_n = 64

@@ -1,8 +1,8 @@
-"""Work items of tree decode: ranges of keys times blocks of rows, and the partials of each row.
+"""Work items of tree decode: key ranges times row blocks, and each row's partials.
 
-Pure and torch-free. One program of the kernel computes one item for one KV head. Each row of an
-item yields a partial: an output and the log-sum-exp of its scores. The merge adds up the partials
-of a row, which a CSR table lists.
+Pure and torch-free. One kernel program computes one item for one KV head. Each row of an item
+yields a partial: an output and the log-sum-exp of its scores. The merge adds up the partials of a
+row, which a CSR table lists.
 
     segments (keys x rows)     items                       partials of a row
     A: 0-299 x 0-5             a0: A 0-191   x 0-5         row 0: a0 a1
@@ -37,7 +37,7 @@ class Splitting:
     rounding: int = 64  # keys that the kernel loads at once
 
     def keys_per_item(self, num_keys: IntArray, num_kv_heads: int) -> int:
-        """Return the most keys of an item, for blocks of rows with these numbers of keys."""
+        """Return the most keys per item, given each row block's number of keys."""
         most = int(num_keys.max(initial=1))
         size = self.least_keys
         while size < most and int((-(-num_keys // size)).sum()) * num_kv_heads > (
@@ -49,7 +49,7 @@ class Splitting:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """The blocks of rows of a kernel variant. Layers of one tiling share their items."""
+    """A kernel variant's row blocks. Layers of one tiling share their items."""
 
     window: int | None  # visible keys of a row, as in `AttentionSpec`
     narrow_rows: int  # most rows of a narrow item; 0: the variant has wide items only
@@ -67,13 +67,13 @@ class WorkItems:
 
     @property
     def has_wide(self) -> bool:
-        """True if an item has more rows than a narrow one holds."""
+        """True if an item has more rows than fit a narrow item."""
         return bool(self.items[:, ITEM_FIELDS.index("is_wide")].any())
 
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Blocks of rows, each with the range of its segment's keys that one of its rows sees."""
+    """Row blocks, each with the visible key range of its segment."""
 
     segment: IntArray
     first_row: IntArray
@@ -88,14 +88,14 @@ def make_work_items(
 ) -> WorkItems:
     """Return the items of a step: over all of them, each row meets each visible key once.
 
-    positions: [rows]. Keys invisible to all rows of a block are left out. An item's first key is
-    its index in the slots of the table.
+    positions: [rows]. Keys invisible to all rows in a block are omitted. An item's first key is its
+    index in the slots of the table.
     """
     columns = dict(zip(COLUMNS, segments.table.T, strict=True))
     blocks = _row_blocks(columns, positions, tiling)
     size = splitting.keys_per_item(blocks.num_keys, tiling.num_kv_heads)
     cuts = np.maximum(-(-blocks.num_keys // size), 1)
-    # Equal parts: a rest of few keys would be an item of its own.
+    # Equal ranges: a short rest would be a separate item.
     size_of = -(-blocks.num_keys // cuts)
     size_of = -(-size_of // splitting.rounding) * splitting.rounding
     cuts = -(-blocks.num_keys // size_of)
@@ -120,7 +120,7 @@ def make_work_items(
 
 
 def _row_blocks(columns: dict[str, IntArray], positions: IntArray, tiling: Tiling) -> _Blocks:
-    """Cut the rows of each segment; `columns` are those of the segments."""
+    """Cut the rows of each segment; `columns` are the segments' columns."""
     first_position, lengths = columns["first_position"], columns["end_slot"] - columns["first_slot"]
     rows = columns["end_row"] - columns["first_row"]
     is_wide = rows > tiling.narrow_rows
@@ -141,7 +141,7 @@ def _row_blocks(columns: dict[str, IntArray], positions: IntArray, tiling: Tilin
 
 
 def _extremes(positions: IntArray, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the lowest and highest position of each non-empty range of rows."""
+    """Return the lowest and highest position in each non-empty row range."""
     if not len(first):
         return first, first
     bounds = np.stack((first, end), axis=1).ravel()
@@ -151,7 +151,7 @@ def _extremes(positions: IntArray, first: IntArray, end: IntArray) -> tuple[IntA
 
 
 def _expand(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the owner of each of `counts.sum()` things, and its index among the owner's."""
+    """Return the owner of each of `counts.sum()` elements, and its index within the owner."""
     owner = np.repeat(np.arange(len(counts)), counts)
     index = np.arange(len(owner)) - (counts.cumsum() - counts)[owner]
     return owner, index

@@ -1,7 +1,7 @@
-"""One step in transformers' forward: the plan's arrays as tensors, and attention of each layer.
+"""A step's batch for transformers' forward: the plan as tensors, and each layer's attention.
 
 Built once a step; the attention hook calls it once a layer. A layer writes its new keys and values
-before it attends, so rows of one step share the prefix that the step itself computes.
+before it attends, so the rows of a step share a prefix that this step computes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Batch:
         values: torch.Tensor,
         arguments: LayerArguments,
     ) -> torch.Tensor:
-        """See `LayerExecutor.attend`; scale, window and softcap are those of the layer's spec."""
+        """See `LayerExecutor.attend`; the layer's spec has scale, window and softcap."""
         spec = self._specs[layer_of(module)]
         if spec.kv_layer is None:
             self.write(spec, keys[0].transpose(0, 1), values[0].transpose(0, 1))

@@ -1,9 +1,9 @@
-"""Captured decode steps: one graph for each batch size, replayed with the plan of the moment.
+"""Captured decode steps: one CUDA graph for each batch size, replayed with the step's plan.
 
 A decode step launches hundreds of small kernels, and their launches take the host longer than the
-device takes to run them. A graph launches all of them at once. A step of fewer rows than its graph
-is padded. Steps with more rows than the largest graph, or with rows without logits, run eagerly.
-A backend that chooses has graphs for each method that can be captured.
+device takes to run them. A graph launches all kernels at once. A step of fewer rows than its graph
+is padded. Steps with more rows than the largest graph, or with rows without logits, run eagerly. A
+backend that selects a method per step has graphs for each method that can be captured.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Forward = Callable[[Batch], torch.Tensor]  # to logits [rows, vocab]
 class GraphReport:
     """The captured decode steps of an executor."""
 
-    sizes: tuple[int, ...]  # rows, ascending; those of any method
+    sizes: tuple[int, ...]  # rows, ascending, over all methods
     capture_s: float
     nbytes: int  # device memory
 
@@ -68,8 +68,8 @@ class DecodeGraphs:
     ) -> DecodeGraphs:
         """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
 
-        The last slot of the pool belongs to no token. Sizes that memory does not suffice for are
-        left out; of a method or a model that cannot be captured, all of them.
+        The last slot of the pool belongs to no token. Sizes that do not fit into memory are
+        skipped; of a method or a model that cannot be captured, all of them.
         """
         began = time.perf_counter()
         chooser: AttentionChooser | None = None
@@ -78,7 +78,7 @@ class DecodeGraphs:
             chooser, backends = backend.chooser, backend.capturable
         else:
             backends = {"decode": backend}
-        release_unused(queue.device)  # captures have memory of their own
+        release_unused(queue.device)  # captures allocate from a separate pool
         maker = _StepMaker(model, queue, forward)
         sizes = buckets_up_to(min(max_rows, MOST_ROWS))
         steps = {method: maker.steps(each, sizes) for method, each in backends.items()}
@@ -138,7 +138,7 @@ class _StepMaker:
                 continue
             except Exception as error:
                 if not is_out_of_memory(error):
-                    # Such as a forward that reads values of the device on the host.
+                    # For example a forward that reads device values on the host.
                     log.warning("decode steps cannot be captured and run slower: %s", error)
                     return []
                 log.warning("decode steps of %d rows are not captured: %s", size, error)
@@ -179,7 +179,7 @@ class _CapturedStep:
             logits = torch.empty_like(computed)
         self._logits = logits[: self.size]
         del computed  # its memory serves the steps that run eagerly
-        self._queue.mark().wait()  # an error of the first run is no error of the capture
+        self._queue.mark().wait()  # an error here belongs to the first run, not to the capture
         self._graph = self._queue.capture(self._run)
         self.nbytes = self._graph.nbytes
         return logits

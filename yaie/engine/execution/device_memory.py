@@ -1,4 +1,4 @@
-"""Memory of the engine's device in its statistics, measured at most once a second."""
+"""Device memory in the engine's statistics, measured at most once a second."""
 
 from __future__ import annotations
 

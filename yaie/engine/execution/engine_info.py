@@ -1,4 +1,4 @@
-"""The `EngineInfo` of a ready engine, made from model metadata and settings."""
+"""`EngineInfo` for a ready engine, made from model metadata and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of executors: a step plan in, logits out."""
+"""The executor protocol: a step plan in, logits out."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Executor(Protocol):
 
     @property
     def attention_choice(self) -> MethodChoice | None:
-        """The method of attention of the last decode step; None if there was no choice."""
+        """The attention method of the last decode step; None if there was no choice."""
 
     @property
     def attention_traits(self) -> DeviceTraits | None:
-        """The figures of the device that the choice rests on; None if there is no choice."""
+        """The device traits that the cost model uses; None if there is no choice."""
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """Compute all rows of a plan and write their keys and values into the pool.

@@ -1,4 +1,4 @@
-"""The choice of executor and sampler for a loaded model."""
+"""Executor choice: selects the executor and sampler for a loaded model."""
 
 from __future__ import annotations
 
@@ -45,15 +45,14 @@ def choose_executor(
     """Allocate the pool and return the fastest executor of the model.
 
     With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
-    other models the linear layers are packed. Either frees the originals. On a GPU the layers of
-    such a decoder are fused; with a `config`, the pool's size is measured and decode steps are
-    captured.
-    `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
+    other models the linear layers are packed. Either frees the originals. On a GPU the layers of a
+    recognised decoder are fused; with a `config`, the pool's size is measured and decode steps are
+    captured. `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
     batch-invariant.
 
-    Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
-    be kept; `NotEnoughMemory` if pool or steps do not fit;
-    `DecoderDiffers` if the packed weights compute something else: the model is unusable then.
+    Raises `ConfigError` if the backend cannot serve the device or the model, or cannot compute
+    batch-invariantly with `exact`; `NotEnoughMemory` if pool or steps do not fit; `DecoderDiffers`
+    if the packed weights compute something else: the model is unusable then.
     """
     attention = _open_backend(loaded, backend, exact)
     kernels = attention.kernels
@@ -139,7 +138,7 @@ def _open_backend(
 
 
 class TokenSampler(Protocol):
-    """The sampler of one model. A seed gives the same tokens with each of them."""
+    """The sampler of one model. A seed gives the same tokens with every sampler."""
 
     @property
     def truncation_kernel(self) -> str | None:
@@ -156,7 +155,8 @@ class TokenSampler(Protocol):
         """Return one result per task, in order, from `logits` [rows, vocab] on the device.
 
         States are left as they are: the core lets them `observe` the tokens that it accepts. A
-        non-finite row or a faulty state gives an error in place of its own tokens only.
+        non-finite row or a faulty state gives an error instead of its tokens; other rows keep
+        theirs.
 
         Raises `InvariantViolated` if `logits` have the wrong shape.
         """

@@ -1,6 +1,6 @@
-"""From a config to an executor: the model is built and packed, or restored from packed weights.
+"""Executor loading: builds and packs the model of a config, or restores it from packed weights.
 
-If packed weights compute something else than the original, the original is loaded again and
+If packed weights compute other logits than the original, the original is loaded again and
 transformers runs it.
 """
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CacheSlot:
-    """The place of a model's packed weights in the cache, filled or not."""
+    """The cache entry for a model's packed weights, filled or not."""
 
     cache: PackedCache
     key: str

@@ -1,8 +1,8 @@
-"""The pool's size on a GPU: the memory that the largest step leaves, measured by running it.
+"""Memory profile: sizes the pool on a GPU by running the largest step.
 
-The plan before the weights are read rests on estimates (`yaie.models.load.memory_plan`). On a GPU
-the largest step of the settings then runs once over a small pool, and the real pool gets what is
-left.
+Before the weights are read, the plan uses estimates (`yaie.models.load.memory_plan`). On a GPU the
+largest step that the settings allow then runs once over a small pool, and the real pool takes the
+remaining memory.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _largest_step(
     make_executor: Callable[[LoadedModel], Executor],
     meter: MemoryMeter,
 ) -> int:
-    """Return the peak of a step of `max_step_rows` rows.
+    """Return the peak memory of a step with `max_step_rows` rows.
 
     Raises `NotEnoughMemory` if there is none: with the largest of half, a quarter ... that fits.
     """
@@ -134,7 +134,7 @@ def _try_step(
     make_executor: Callable[[LoadedModel], Executor],
     meter: MemoryMeter,
 ) -> int | None:
-    """Return the peak of a step of `rows` rows; None if it runs out of memory."""
+    """Return the peak memory of a step with `rows` rows; None if it runs out of memory."""
     try:
         executor = make_executor(replace(loaded, num_slots=rows))
         plan = largest_plan(rows, loaded.max_model_len, max_running + MIN_PROMPT_LOGITS)

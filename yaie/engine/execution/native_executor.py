@@ -1,4 +1,4 @@
-"""The executor that runs the whole decoder in the kernel library: one call a step."""
+"""The native executor: runs the whole decoder in the kernel library, one call a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's KV pool and the pages behind it. Used by the executors."""
+"""Pool memory: allocates a model's KV pool and prefaults its pages for the executors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yaie.models.architecture.layer_shapes import pool_shapes
 from yaie.models.architecture.loaded_model import LoadedModel
 
 SPARE_SLOTS = 1
-_SHARE_THAT_FITS = 0.9  # of the free memory: steps need some too
+_SHARE_THAT_FITS = 0.9  # share of free memory; steps need the rest
 
 
 class PoolMemory:
@@ -42,7 +42,7 @@ class PoolMemory:
         self._prefault.note_use(int(plan.slots.max(initial=-1)))
 
     def advance(self) -> bool:
-        """Prefault one piece of memory; False if later steps have all of theirs."""
+        """Prefault one chunk of memory; False if the memory for later steps is ready."""
         return self._prefault.advance()
 
 
@@ -53,7 +53,7 @@ def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-    # Here the error and its part of the pool are gone.
+    # Here the error and its partial pool are gone.
     release_unused(loaded.device)
     nbytes = loaded.metadata.kv_bytes_per_token
     room = int(_SHARE_THAT_FITS * free_bytes(loaded.device)) // nbytes

@@ -1,4 +1,4 @@
-"""The executor that runs transformers' forward, with an attention backend inside."""
+"""The transformers executor: runs transformers' forward with an attention backend inside."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Threads that compile grammars beside the engine thread, with a time limit for each grammar.
+"""Compile pool: threads that compile grammars in parallel with the engine, each with a time limit.
 
 The limit is in processor seconds of the thread: other work on the machine does not count, nor does
 reading the model's tokenizer before the first grammar. Requests with the same grammar share one
-compilation. A grammar beyond the limit fails for its callers while its thread finishes; its result
-is then cached all the same.
+compilation. A grammar over the limit fails for its callers; its thread finishes, and the result is
+cached.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class GrammarThreads:
                 return _for_field(result, param)
             if not compilation.is_overdue:
                 return None
-            self._add_thread()  # another one goes on with the others
+            self._add_thread()  # start another thread for the rest of the queue
         return InvalidRequest(
             f"{param} takes more than {LIMIT_S:g} s to compile; simplify it", param=param
         )
@@ -99,7 +99,7 @@ class GrammarThreads:
             self._changed.wait(timeout_s)
 
     def _add_thread(self) -> None:
-        """Start a thread for the queue, if there is room; the lock is held."""
+        """Start a thread for the queue, if there is room; the caller holds the lock."""
         num_overdue = sum(each.is_overdue for each in self._pending.values())
         room = _MAX_THREADS + min(num_overdue, _MAX_OVERDUE)
         if self._queue and self._num_threads < room:

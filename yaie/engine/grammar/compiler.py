@@ -1,7 +1,7 @@
-"""`GrammarCompiler`: from a `Grammar` to the `GrammarState` of an answer, by llguidance.
+"""Grammar compiler: makes the `GrammarState` of an answer from its `Grammar`, with llguidance.
 
 Any thread may call it. The model's tokenizer is read at the first grammar. Compiled grammars are
-kept, the least recently used ones as long as their sizes allow.
+cached up to a size limit, and the least recently used are evicted.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CACHE_BYTES = 128 * 1024**2
 # Estimates of a compiled grammar: its rules by the length of the source, its automata apart.
 _BYTES_OF_SOURCE = 64  # for each byte
 _BYTES_OF_AUTOMATA = 256 * 1024
-# JSON as `json.dumps` writes it. One form only: a model cannot go on with spaces for ever, and
-# most of what a schema leaves no choice about is forced.
+# JSON as `json.dumps` writes it. One layout only: a model cannot write spaces for ever, and most
+# tokens that a schema determines are forced.
 JSON_FORM: JsonCompileOptions = {
     "whitespace_flexible": False,
     "item_separator": ", ",
@@ -41,7 +41,7 @@ _ANY_OBJECT = '{"type": "object"}'
 
 
 class GrammarCompiler:
-    """Compiler of the grammars of one model, with a cache."""
+    """Compiler for one model's grammars, with a cache."""
 
     def __init__(
         self,
@@ -51,20 +51,20 @@ class GrammarCompiler:
         end_token_ids: Sequence[int],
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        """`vocab_size` is that of the logits; `end_token_ids` may end an answer."""
+        """`vocab_size` is the width of the logits; `end_token_ids` may end an answer."""
         self._read_tokenizer = read_tokenizer
         self._vocab_size = vocab_size
         self._end_token_ids = [each for each in end_token_ids if 0 <= each < vocab_size]
         self._limits = LLParserLimits(verbose_errors=False)
         self._tokenizer: LLTokenizer | None = None
         self._tokenizer_lock = threading.Lock()
-        self._lock = threading.Lock()  # of the cache
+        self._lock = threading.Lock()  # guards the cache
         self._cache: OrderedDict[tuple[str, str], GrammarState] = OrderedDict()
         self._cache_bytes = cache_bytes
         self._num_cached_bytes = 0
 
     def find_cached(self, grammar: Grammar) -> GrammarState | None:
-        """Return a new state if the grammar has been compiled before and is still kept."""
+        """Return a new state if the grammar's compilation is cached."""
         key = (grammar.kind, grammar.source)
         with self._lock:
             found = self._cache.get(key)
@@ -140,7 +140,7 @@ def _size_of(key: tuple[str, str]) -> int:
 
 
 def _translate(grammar: Grammar) -> str:
-    """Return the grammar in llguidance's form."""
+    """Return the grammar in llguidance's format."""
     kind, source = grammar.kind, grammar.source
     if kind == "regex":
         return LLMatcher.grammar_from_regex(source)
@@ -151,7 +151,7 @@ def _translate(grammar: Grammar) -> str:
     if kind == "json_object":
         return LLMatcher.grammar_from_json_schema(_ANY_OBJECT, defaults=JSON_FORM)
     check_values(grammar)
-    if source.strip() == "true":  # valid for all, but no object that takes the form of JSON
+    if source.strip() == "true":  # a valid schema that is not a JSON object
         source = "{}"
     try:
         return LLMatcher.grammar_from_json_schema(source, defaults=JSON_FORM)

@@ -1,7 +1,7 @@
-"""The grammar of one answer: its matcher, the tokens that it allows next and those that it forces.
+"""Grammar state of one answer: its matcher, allowed next tokens and forced tokens.
 
-Made by `GrammarCompiler` and kept in the sequence's `SamplingState`, also over preemptions. The
-sampler asks it for tokens, and `observe` advances it. Free of torch.
+`GrammarCompiler` makes it; the sequence's `SamplingState` keeps it, also over preemptions. The
+sampler reads its mask, and `observe` advances it. Free of torch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BITS = 32
 class GrammarState:
     """The state of one answer under a grammar.
 
-    End tokens are never given to the matcher: one of them is allowed where the text is complete.
+    End tokens never reach the matcher: one of them is allowed where the text is complete.
     """
 
     __slots__ = (
@@ -36,19 +36,19 @@ class GrammarState:
     def __init__(
         self, matcher: LLMatcher, *, param: str, vocab_size: int, end_token_ids: frozenset[int]
     ) -> None:
-        """`param` is the caller's field, for errors; `end_token_ids` are those of the model."""
+        """`param` is the caller's field, for errors; `end_token_ids` are the model's end tokens."""
         self._matcher = matcher
         self._end_token_ids = end_token_ids
         self._no_ends: Mask = np.full(-(-vocab_size // _BITS), 2**_BITS - 1, dtype=np.uint32)
         for token_id in end_token_ids:
             self._no_ends[token_id // _BITS] &= ~np.uint32(1 << token_id % _BITS)
-        self._mask: Mask | None = None  # of the next token, once computed
+        self._mask: Mask | None = None  # for the next token, once computed
         self.param = param
         self._keeps_going = False
         self.is_over = bool(matcher.is_stopped())  # nothing can follow
 
     def copy(self, *, param: str | None = None) -> GrammarState:
-        """Return an independent state at the same place."""
+        """Return an independent state at the same position."""
         twin = object.__new__(GrammarState)
         twin._matcher = self._matcher.deep_copy()
         twin._end_token_ids = self._end_token_ids
@@ -77,7 +77,7 @@ class GrammarState:
     def mask(self) -> Mask:
         """Return the allowed tokens [ceil(vocabulary / 32)]; computed once for each token.
 
-        Raises `InvalidRequest` if the grammar is too complex at this place.
+        Raises `InvalidRequest` if the grammar is too complex at this position.
         """
         if self._mask is None:
             filled = self._matcher.compute_bitmask()  # a word longer than needed

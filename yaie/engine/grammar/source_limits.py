@@ -12,7 +12,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.types import Grammar
 
 MAX_BYTES = 64 * 1024
-MAX_DEPTH = 64  # of nested brackets
+MAX_DEPTH = 64  # nested brackets
 LARGEST_EXACT = 2**53  # up to it every integer is a float64
 
 _QUOTED = r'"(?:[^"\\\n]|\\.)*"'

@@ -1,8 +1,8 @@
-"""llguidance's tokenizer of one model, made in pieces between which the engine makes steps.
+"""Token table: builds llguidance's tokenizer for a model in chunks, between which the engine steps.
 
-llguidance builds it in calls that hold the interpreter lock. Reading a byte-level tokenizer from
-JSON takes the longest of them, so its tokens are given as bytes, and the tables that speed up masks
-are made by a call of their own.
+llguidance builds a tokenizer in calls that hold the interpreter lock. Reading a byte-level
+tokenizer from JSON is the longest call, so its tokens are passed as bytes, and the tables that
+speed up masks are built in a separate call.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = b"\xff"  # llguidance's mark of a token that is no text
 _SLICE = 512  # tokens read at a time: a fraction of a millisecond
-# Classes of tokens that a grammar often allows as a whole: text inside a JSON string, and a piece
-# of it that fits under a maxLength. The others of llguidance's defaults save no time in JSON.
+# Classes of tokens that a grammar often allows as a whole: text inside a JSON string, and a
+# substring that fits under a maxLength. llguidance's other defaults save no time in JSON.
 _SLICES = [r'[^"\\\x00-\x1F\x7F]{1,30}', r'[^"\\\x00-\x1F\x7F]+']
 
 _PAUSE_S = 1e-4  # long enough for a thread that waits for the interpreter lock
@@ -34,7 +34,7 @@ def _pause() -> None:
 
 
 class TokenTable:
-    """The tokens of a byte-level tokenizer as llguidance's `TokenizerWrapper` gives them."""
+    """Tokens of a byte-level tokenizer, with the interface of llguidance's `TokenizerWrapper`."""
 
     is_tokenizer_wrapper = True
     bos_token_id = None
@@ -89,7 +89,7 @@ class TokenTable:
 def make_tokenizer(
     tokenizer: Tokenizer, *, vocab_size: int, end_token_ids: Sequence[int]
 ) -> LLTokenizer:
-    """Return llguidance's form of a tokenizer. Raises `ValueError` if it is unsupported."""
+    """Return llguidance's version of a tokenizer. Raises `ValueError` if it is unsupported."""
     if not tokenizer.is_byte_level or not end_token_ids:
         return LLTokenizer(
             tokenizer.fast.to_str(),

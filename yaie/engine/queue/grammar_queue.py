@@ -1,4 +1,7 @@
-"""Requests that wait for their grammar, outside the scheduler. Used by the engine core."""
+"""Grammar queue: requests that wait for a compiled grammar, outside the scheduler.
+
+Used by the engine core.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.grammar.matcher import GrammarState
 from yaie.engine.request import Request
 
-_POLL_S = 0.005  # of an engine without other work: also the delay of a message to it
+_POLL_S = 0.005  # sleep of an idle engine: also the delay of a message to it
 
 
 class PendingGrammar:
@@ -22,7 +25,7 @@ class PendingGrammar:
         self.compilation = compilation
         self.param = param
         self.aborted: set[int] = set()
-        self.error: YaieError | None = None  # in place of the grammar
+        self.error: YaieError | None = None  # instead of a grammar
 
 
 class GrammarQueue:
@@ -53,7 +56,7 @@ class GrammarQueue:
             raise outcome
 
     def add(self, request: Request, grammar: Grammar) -> bool:
-        """Give a request its grammar; False if it waits here until `ready` returns it.
+        """Set a request's grammar; False if it waits here until `ready` returns it.
 
         Raises `Overloaded` if too many grammars are being compiled.
         """
@@ -78,9 +81,9 @@ class GrammarQueue:
         return entry.request
 
     def ready(self, *, may_wait: bool) -> list[PendingGrammar]:
-        """Return and forget the requests that have their grammar, or an error in place of it.
+        """Return and forget the requests whose grammar is compiled or has failed.
 
-        With `may_wait` it sleeps for a moment before an empty result.
+        With `may_wait` it sleeps for 5 ms before an empty result.
         """
         if not self._entries:
             return []
@@ -107,6 +110,6 @@ class GrammarQueue:
 
 
 def _give(request: Request, state: GrammarState) -> None:
-    """Give each sequence a state of its own."""
+    """Give each sequence a separate state."""
     for sequence in request.sequences:
         sequence.sampling.take_grammar(state if sequence.index == 0 else state.copy())

@@ -1,4 +1,7 @@
-"""Look-ups of waiting prompts, each kept until the tree changes. Pure; used by the scheduler."""
+"""Match cache: prefix look-ups of waiting prompts, valid until the tree changes.
+
+Pure; used by the scheduler.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Matches:
     def count_uncached(self, request: Request) -> int:
         """Return the number of prompt tokens that need a row."""
         if request.num_missing_prompt_logprobs:
-            return len(request.prompt)  # all of it gets rows, cached or not
+            return len(request.prompt)  # every token needs a row, cached or not
         return len(request.prompt) - self.find(request).num_computed
 
     @staticmethod

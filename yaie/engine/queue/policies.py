@@ -101,7 +101,7 @@ class ByPriority(InKeyOrder[int]):
         return most_urgent is not None and self.key(most_urgent) < self.key(suspended)
 
 
-Weights = Mapping[str, float] | None  # of tenants; 1 for others
+Weights = Mapping[str, float] | None  # by tenant; 1 by default
 
 
 def _prefix_aware(

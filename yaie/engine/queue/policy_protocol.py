@@ -1,6 +1,6 @@
-"""The protocol of scheduling policies: the order in which waiting requests are admitted. Pure.
+"""The scheduling policy protocol: the order in which waiting requests are admitted. Pure.
 
-Time is the tree's clock, in tokens. The scheduler tries to admit the next request of a policy; the
+Time is the tree's clock, in tokens. The scheduler tries to admit a policy's next request; the
 request stays queued if it does not fit. Policies learn of arrivals and departures, so that a call
 costs at most one vectorised pass over the queue.
 """
@@ -49,9 +49,9 @@ class AdmissionPolicy(Protocol):
         return 0
 
     def outranks(self, suspended: Request) -> bool:
-        """Return True if a waiting request goes before a suspended one."""
+        """Return True if a waiting request is admitted before a suspended one."""
         return False
 
     def displaces(self, waiting: Request, running: Request) -> bool:
-        """Return True if a waiting request may have a running one preempted for its place."""
+        """Return True if a waiting request may preempt a running one."""
         return False

@@ -1,8 +1,8 @@
-"""The default scheduling policy: least total wait, a bound on each wait, shares of tenants. Pure.
+"""The default scheduling policy: least total wait, bounded waits, tenant shares. Pure.
 
-To admit a request delays every other one by its cost, the uncached tokens of its prompt. To admit
-it later may also cost its cached tokens, if these are evicted meanwhile, and delays every other one
-by their recomputation. `PrefixAware` weighs the two.
+Admitting a request delays every other request by its cost: the uncached prompt tokens. Admitting it
+later may also cost its cached tokens, if they are evicted meanwhile, and their recomputation delays
+every other request. `PrefixAware` weighs the two.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from yaie.engine.queue.tenant_shares import TenantShares
 from yaie.engine.request import Request
 
 PATIENCE_STEPS = 64  # full steps
-# Share of the admitted tokens for requests past patience, while others wait too. With a half the
-# longest waits exceed those of `fcfs`; three quarters cost cache hits. See
-# docs/benchmarks/scheduling.md.
+# Share of admitted tokens for requests past patience, while others wait too. With a half the
+# longest waits exceed `fcfs`'s; three quarters cost cache hits. See docs/benchmarks/scheduling.md.
 AGED_SHARE = 0.6
 
 
 class PrefixAware(ByScore):
     """The order of saved waits per uncached token, highest first: `prefix-aware`.
 
-    A request that goes first rather than later saves the others the recomputation of its cached
-    tokens, as far as these are at risk of eviction, and itself a wait. In tokens,
+    A request admitted first saves recomputing its cached tokens, as far as they risk eviction, and
+    its own wait. In tokens,
 
         score = (mean cost + number waiting x risk x cached tokens) / cost
 
     The risk is the cost of all that waits over the free slots, at most 1: without shortage of slots
     nothing is evicted. Requests that have waited longer than `patience` get a share of the admitted
-    tokens, oldest first. All this holds among the tenants whose turn it is.
+    tokens, oldest first. Only tenants whose turn it is compete.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ class PrefixAware(ByScore):
         self.patience = PATIENCE_STEPS * max_step_rows  # tokens processed, after which age counts
         self._free_slots = free_slots
         self._tenants = TenantShares(max_step_rows, weights)
-        self._aged: Request | None = None  # the last answer, if age made it
+        self._aged: Request | None = None  # the last choice, if made by age
         self._considered = np.zeros(0)  # costs of the requests that the last answer was chosen from
         self._debt = 0.0  # tokens to admit by score before age counts again
 
@@ -106,7 +105,7 @@ class PrefixAware(ByScore):
         length: np.ndarray,
         indexes: np.ndarray | None = None,
     ) -> int:
-        """Return the position of the best request among the given ones."""
+        """Return the index of the best request among the candidates."""
         self._aged, self._considered = None, cost
         arrival = self._arrival[: len(cost)] if indexes is None else self._arrival[indexes]
         if self._debt <= 0:

@@ -1,7 +1,9 @@
-"""The backlog: the waiting work, the measured rate of service, and limits of waiting. Pure.
+"""Queue limits: the backlog of waiting work, the measured service rate, and limits on waiting.
 
-Work is in rows. The rows that a waiting request will need are estimated from the requests before
-it: the share of their prompts that was computed, and the length of their answers.
+Pure.
+
+Work is in rows. A waiting request's rows are estimated from earlier requests: the computed share of
+their prompts, and the length of their answers.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from yaie.engine.queue.wait_stats import Waits
 from yaie.engine.request import Request
 
 RETRY_AFTER_S = (1.0, 600.0)  # least and most
-MEMORY_S = 60.0  # of step time: the weight of a step falls by e in it
+MEMORY_S = 60.0  # step time in which a step's weight falls by e
 _COUNTED = ("prompt_tokens", "cached_tokens", "num_started", "output_tokens")
 
 
@@ -29,7 +31,7 @@ class ServiceRate:
         """`has_backlog`: true after a step that left requests waiting."""
         self._has_backlog = has_backlog
         self._was_busy = False  # in any step so far
-        self._seconds = 0.0  # of the steps whose rows count
+        self._seconds = 0.0  # duration of the counted steps
         self._rows = 0.0
         self._seen_rows = 0
         self._totals = dict.fromkeys(_COUNTED, 0.0)
@@ -80,11 +82,11 @@ class Backlog:
         self._timeout_s = timeout_s or math.inf
         self.waits = Waits()
         self._waiting: dict[Request, None] = {}  # in order of arrival
-        self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
+        self._deadlines: list[tuple[float, int, Request]] = []  # heap; may have gone requests
         self._had_overdue = False  # after the last admission
         self.num_sequences = 0
         self.num_prompt_tokens = 0
-        self._most_output = 0  # tokens, if every answer gets as long as its request allows
+        self._most_output = 0  # tokens, if every answer is as long as its request allows
 
     def add(self, request: Request) -> None:
         """Add a request that begins to wait."""
@@ -111,9 +113,9 @@ class Backlog:
     ) -> None:
         """Raise `Overloaded` if a new request finds the queue full.
 
-        Between two steps all new requests wait, so those with free places do not count against
-        `max_waiting`, nor those of one step's rows against `max_waiting_tokens`. A request finds
-        room in an empty queue, however long its prompt is.
+        Between two steps all new requests wait, so requests that the next step can admit do not
+        count against `max_waiting`, nor one step's rows against `max_waiting_tokens`. A request
+        finds room in an empty queue, however long its prompt is.
         """
         waiting, limit = len(self._waiting), config.max_waiting
         if waiting >= limit and self.num_sequences >= limit + num_free_places:
@@ -180,7 +182,7 @@ class Backlog:
     def retry_after_s(self) -> float:
         """Whole seconds until the last of the waiting is admitted, within `RETRY_AFTER_S`.
 
-        Running sequences are left out: as many rows are still running at the end of that time.
+        Running sequences are ignored: the same number of rows still runs at the end of that time.
         """
         least, most = RETRY_AFTER_S
         rate = self.rate.rows_per_s

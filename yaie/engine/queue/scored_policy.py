@@ -1,4 +1,4 @@
-"""Scheduling policies that rank waiting requests by a score over remembered costs. Pure."""
+"""Scored policies: rank waiting requests by a score over cached costs. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ByScore(AdmissionPolicy):
     Costs change with the tree. Each call looks a few up again: the best one's until it stays the
     best, and one other in turn, so that requests rise when their prefix is cached meanwhile. The
     oldest is always looked up: otherwise a later equal prompt could seem cheaper only because its
-    cost is newer. Among equal scores the first to arrive goes first.
+    cost is newer. Equal scores are admitted in arrival order.
     """
 
     def __init__(self, cost: CostFunction) -> None:

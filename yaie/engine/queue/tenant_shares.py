@@ -1,9 +1,9 @@
-"""Shares of tenants: the service that each has got, and whose turn it is. Pure.
+"""Tenant shares: the service that each tenant has received, and whose turn is next. Pure.
 
-Service is in computed tokens over the tenant's weight. Of the tenants that wait, the least served
-go first (virtual token counters, arXiv 2401.00588). A tenant that enters starts at a level between
-the least and the most of those that wait. The level rises with the work that is done, so that idle
-time earns no credit and newcomers, however many, hold up no one that waits.
+Service is in computed tokens over the tenant's weight. Among waiting tenants the least served are
+admitted first (virtual token counters, arXiv 2401.00588). A new tenant starts at a level between
+the least and the most served waiting tenant. The level rises with completed work, so idle time
+earns no credit, and newcomers, however many, delay no waiting tenant.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class TenantShares:
         return bool(service.min() + self._slack < self._service[number])
 
     def have_turn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return a mask of the waiting requests, given the number of each one's tenant.
+        """Return a mask of waiting requests by the index of each request's tenant.
 
-        None if all have their turn, as those of a lone tenant.
+        None if all tenants have their turn, as a lone tenant does.
         """
         least = self._raise_level()
         have_turn = self._service <= least + self._slack

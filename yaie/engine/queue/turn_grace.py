@@ -1,8 +1,8 @@
-"""Ended turns whose paths stay pinned for a moment, until their next turns can arrive.
+"""Turn grace: keeps the paths of ended turns pinned until their next turns can arrive.
 
-A caller learns of the end of a turn after the step, and answers some milliseconds later. The step
-that starts meanwhile would evict the conversation for a waiting request. Used by the scheduler;
-pure, with its clock.
+A caller sees the end of a turn after the step, and answers some milliseconds later. The step that
+starts meanwhile would evict the conversation for a waiting request. Used by the scheduler; pure,
+with its clock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from yaie.kvcache.node import Cursor
 from yaie.kvcache.radix_tree import RadixTree
 
-Close = Callable[[Cursor], None]  # ends a cursor, at once or later
+Close = Callable[[Cursor], None]  # ends a cursor, now or later
 
 LINGER_S = 0.05  # a tool call or a program answers sooner; people take seconds
 
@@ -21,8 +21,8 @@ LINGER_S = 0.05  # a tool call or a program answers sooner; people take seconds
 class Lingering:
     """Cursors of ended turns, oldest first.
 
-    Each is held through one step, and for `LINGER_S` if the step is shorter. It yields earlier to
-    whatever is admitted already.
+    Each cursor stays open through one step, or for `LINGER_S` if the step is shorter. It yields
+    earlier to an admitted request.
     """
 
     def __init__(self, tree: RadixTree, clock: Callable[[], float]) -> None:
@@ -35,7 +35,7 @@ class Lingering:
         return len(self._held)
 
     def hold(self, cursor: Cursor) -> None:
-        """Keep a cursor open in place of its sequence."""
+        """Keep an ended sequence's cursor open."""
         self._held.append((self._step + 1, self._clock() + LINGER_S, cursor))
 
     def begin_step(self, *, yields: bool) -> None:

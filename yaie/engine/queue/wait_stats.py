@@ -1,4 +1,4 @@
-"""Waits for admission: their distribution, and the waits and work of each tenant. Pure."""
+"""Wait statistics: the distribution of admission waits, and each tenant's waits and work. Pure."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Waits:
         return record
 
     def _forget_oldest(self) -> None:
-        """Forget the tenant with the oldest arrival, or keep it as the latest if it waits."""
+        """Forget the tenant with the oldest arrival, or move it to the end if it waits."""
         tenant, record = self._records.popitem(last=False)
         if record.num_waiting:
             self._records[tenant] = record

@@ -1,8 +1,8 @@
-"""Sampling on a CPU: from the logits of a step to its tokens.
+"""CPU sampler: chooses a step's tokens from its logits.
 
 Called by the engine core once a step. Implements `TokenSampler`; `device_sampling` is its twin for
-other devices. A token is a function of its logits row and of (seed,
-sequence index, position) alone, so it is independent of the batch and of preemptions.
+other devices. A token is a function of its logits row and (seed, sequence index, position) alone,
+so it depends neither on the batch nor on preemptions.
 
 Parameters act in vLLM's order: allowed_token_ids, min_tokens, bad_words, logit_bias,
 repetition_penalty, frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the
@@ -53,15 +53,15 @@ class _Routes:
     in_place: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     copied: list[int] = field(default_factory=list)  # from copies of their rows
     changed: list[int] = field(default_factory=list)  # from copies that rules change
-    # First without their grammar, then once more under its mask if that excludes the token. The
-    # probabilities are those of the masked row, and most tokens cost no mask.
+    # First without the grammar, then once more under its mask if the mask excludes the token. The
+    # result has the probabilities of the masked row, and most tokens cost no mask.
     tried: list[int] = field(default_factory=list)
 
 
 class Sampler:
     """The sampler of one model, in the kernel library or in torch."""
 
-    truncation_kernel = None  # of devices
+    truncation_kernel = None  # devices only
     num_late_captures = 0
 
     def __init__(
@@ -76,7 +76,7 @@ class Sampler:
 
         `exact` makes results batch-invariant: each row is computed by itself. With `kernels` the
         kernel library samples from whole rows in place; torch works on copies of them. `rules`
-        change logits in the given order.
+        change logits in their order.
         """
         self._vocab_size = vocab_size
         self._exact = exact
@@ -90,7 +90,8 @@ class Sampler:
         """Return one result per task, in order, from `logits` [rows, vocab].
 
         States are left as they are: the core lets them `observe` the tokens that it accepts. A
-        non-finite row or a faulty state gives an error in place of its own tokens only.
+        non-finite row or a faulty state gives an error instead of its tokens; other rows keep
+        theirs.
 
         Raises:
             InvariantViolated: `logits` have the wrong shape.
@@ -120,9 +121,9 @@ class Sampler:
         best_ids: Sequence[int],
         results: list[_Result],
     ) -> _Routes:
-        """Fill `results` where the best token or an error is known; choose a path for the others.
+        """Fill `results` where the best token or an error is known, and route the other tasks.
 
-        This is the only place that asks the rules for a path.
+        Only this method asks the rules for a path.
         """
         routes = _Routes()
         for i, task in enumerate(tasks):
@@ -230,7 +231,7 @@ class Sampler:
         task_indices: list[int],
         results: list[_Result],
     ) -> None:
-        """Fill `results` of some tasks together; after a failure one by one, to isolate it."""
+        """Fill `results` for tasks together; after a failure one by one, to isolate the error."""
         try:
             tokens = self._sample_copies(logits, [tasks[i] for i in task_indices])
         except Exception as error:
@@ -281,7 +282,7 @@ class Sampler:
     def _apply_rules(
         self, own: Tensor, states: Sequence[SamplingState], *, after_temperature: bool
     ) -> None:
-        """Apply the rules of one stage to the rows of `own` [states, vocab], in place."""
+        """Apply one stage's rules to the rows of `own` [states, vocab], in place."""
         rows: dict[LogitRule, list[tuple[int, SamplingState]]] = {}
         for i, state in enumerate(states):
             for rule in select_rules(self._rules, state):

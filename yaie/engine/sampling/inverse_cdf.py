@@ -1,4 +1,4 @@
-"""Sampling by inverse CDF for many rows at once, in torch and without a wait for the device."""
+"""Inverse-CDF sampling for many rows at once, in torch, without waiting for the device."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass
 def inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
     """Return the first token [rows] whose running sum of `weights` exceeds its share of the total.
 
-    Sums are taken over blocks in float64, then inside the one block that matters. This reads the
-    vocabulary once and avoids a running sum of its length.
+    Sums are taken over blocks in float64, then inside the one block that matters. It reads the
+    vocabulary once and avoids a running sum over all of it.
     """
     num_rows, vocab_size = weights.shape
     padding = -vocab_size % _BLOCK
@@ -31,10 +31,10 @@ def inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
 
 
 def _first_above(running: Tensor, target: Tensor, parts: Tensor) -> Tensor:
-    """Return the index [rows, 1] of the first running sum above target, never of an empty part."""
+    """Return the index [rows, 1] of the first running sum above target, never at zero weight."""
     length = running.shape[1]
     first = (running <= target).sum(dim=-1, keepdim=True)
-    # Rounding may put the target at or beyond the last sum: then take the last non-empty part.
+    # Rounding may put the target at or beyond the last sum: then take the last index with weight.
     positions = torch.arange(length, device=running.device)
     last = torch.where(parts > 0, positions, 0).amax(dim=-1, keepdim=True)
     return torch.minimum(first, last)

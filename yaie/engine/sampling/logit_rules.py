@@ -1,9 +1,9 @@
-"""Rules on the logits of a row: masks, bias, penalties and truncation.
+"""Logit rules: masks, bias, penalties and truncation of a row's logits.
 
-`RULES` lists them in the order in which they act. The sampler derives all of its paths from this
-list: the argmax of the model's own logits, the sampling kernel, and torch on a copy of the row.
-Every path therefore obeys a rule that defines `enabled` and `apply`; `keeps_best` and `forbidden`
-admit it to the fast paths.
+`RULES` lists them in the order in which they act. The sampler derives all paths from this list: the
+argmax of unchanged logits, the sampling kernel, and torch on a copy of the row. Every path
+therefore obeys a rule that defines `is_enabled` and `apply`; `keeps_best` and `forbidden` admit the
+rule to the fast paths.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from yaie.base.errors import InvariantViolated
 from yaie.engine.sampling.truncation import apply_top_k_top_p_min_p
 from yaie.engine.sampling_state import SamplingState
 
-Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
+Rows = Sequence[tuple[int, SamplingState]]  # (logits row, state of its sequence)
 
 _MOST_IN_KERNEL = 1024  # forbidden tokens
 NO_TOKENS = np.empty(0, dtype=np.int64)
@@ -38,7 +38,7 @@ class LogitRule:
         raise NotImplementedError
 
     def applies(self, state: SamplingState) -> bool:
-        """Return True if the rule changes the row of the next token; `enabled` holds."""
+        """Return True if the rule changes the row of the next token; `is_enabled` is True."""
         return True
 
     def keeps_best(self, state: SamplingState, best_id: int) -> bool:
@@ -46,14 +46,14 @@ class LogitRule:
         return False
 
     def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
-        """Return the token ids to remove from a row that is otherwise kept as it is.
+        """Return the token ids to remove from a row that is otherwise unchanged.
 
         None if the rule does more; the sampling kernel then leaves the row to torch.
         """
         return None
 
     def apply(self, own: Tensor, rows: Rows) -> None:
-        """Change the rows named by `rows` of `own` [rows, vocab] in place."""
+        """Change the rows of `own` [rows, vocab] that `rows` names, in place."""
         raise NotImplementedError
 
 
@@ -130,7 +130,7 @@ class AllowedTokenIds(MaskRule):
     param = "allowed_token_ids"
 
     def is_enabled(self, state: SamplingState) -> bool:
-        """Return True if the request has such a list."""
+        """Return True if the request has `allowed_token_ids`."""
         return state.allowed is not None
 
     def applies(self, state: SamplingState) -> bool:
@@ -235,7 +235,7 @@ class ReasoningEnd(LogitRule):
     """Leave the token alone that ends the reasoning, beyond the limit on its tokens."""
 
     def is_enabled(self, state: SamplingState) -> bool:
-        """Return True if the request has such a limit."""
+        """Return True if the request has a reasoning budget."""
         return state.reasoning is not None
 
     def applies(self, state: SamplingState) -> bool:
@@ -273,7 +273,7 @@ class LogitBias(SparseRule):
 
 
 class RepetitionPenalty(SparseRule):
-    """Divide positive logits of tokens in prompt or output by the penalty, multiply the others."""
+    """Divide positive logits of prompt and output tokens by the penalty, multiply negative ones."""
 
     def is_enabled(self, state: SamplingState) -> bool:
         """Return True if the penalty differs from 1."""
@@ -327,7 +327,7 @@ class Truncation(LogitRule):
         return not params.is_greedy and (params.min_p > 0 or self._by_rank(state))
 
     def keeps_best(self, state: SamplingState, best_id: int) -> bool:
-        """Return True: each of the three keeps at least one token."""
+        """Return True: each truncation keeps at least one token."""
         return True
 
     def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
@@ -357,7 +357,7 @@ RULES: tuple[LogitRule, ...] = (
 
 
 def select_rules(rules: Sequence[LogitRule], state: SamplingState) -> tuple[LogitRule, ...]:
-    """Return the rules that may ever change a row of this sequence; the state keeps them."""
+    """Return the rules that may ever change a row of this sequence; the state caches them."""
     if state.rules is None:
         state.rules = tuple(rule for rule in rules if rule.is_enabled(state))
     return state.rules

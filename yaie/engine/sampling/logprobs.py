@@ -1,6 +1,6 @@
-"""Log-probabilities of tokens under the model, with ranks and the most likely alternatives.
+"""Log-probabilities of tokens under the model, with ranks and top alternatives.
 
-Called by the sampler for sampled tokens and by the engine core for the tokens of a prompt.
+Called by the sampler for sampled tokens and by the engine core for prompt tokens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from yaie.base.types import TokenLogprobs
 
-CHUNK_ELEMENTS = 2**26  # logits worked on at once: bounds the memory of a step
+CHUNK_ELEMENTS = 2**26  # logits per chunk: bounds a step's memory
 
 
 def token_logprobs(
@@ -27,8 +27,8 @@ def token_logprobs(
     """Return natural log-probabilities under the model's own `logits` [rows, vocab].
 
     For each i: of `token_ids[i]` in row `rows[i]`, with its rank, and of the `num_top[i]` most
-    likely tokens. Lower ids come first among equals. `one_by_one` makes the bits independent of
-    the other rows: torch splits and rounds the sum over a row by the number of rows.
+    likely tokens. Lower ids come first among equals. `one_by_one` computes bits that do not depend
+    on other rows: torch splits and rounds the sum over a row by the number of rows.
     """
     results: list[TokenLogprobs] = []
     size = 1 if one_by_one else max(1, CHUNK_ELEMENTS // logits.shape[1])

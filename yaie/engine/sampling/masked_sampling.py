@@ -1,7 +1,7 @@
-"""A token from one row of logits under the mask of a grammar, in numpy. Pure.
+"""Masked sampling: chooses a token from one row of logits under a grammar's mask, in numpy. Pure.
 
-The mask of a long row is read by words of 32 tokens: a grammar mostly allows a few tokens, or all
-but a few. For a short row the number of calls counts, not their length.
+A long row's mask is read in words of 32 tokens: a grammar mostly allows a few tokens, or all but a
+few. For a short row the number of calls counts, not their length.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _tokens(
 
 
 def _select(weights: NDArray[np.float32], uniform: float) -> int:
-    """Return the first place whose running sum exceeds `uniform` of the total."""
+    """Return the first index whose running sum exceeds `uniform` times the total."""
     if len(weights) <= _SHORT:
         running = weights.cumsum(dtype=np.float64)
         return _first_above(running, uniform * running[-1])
@@ -77,6 +77,6 @@ def _select(weights: NDArray[np.float32], uniform: float) -> int:
 
 
 def _first_above(running: NDArray[np.float64], target: float) -> int:
-    # Rounding may put the target at the last sum: the last part with a weight is the first there.
+    # Rounding may put the target at the last sum: the last index with a weight reaches it first.
     last = int(running.searchsorted(running[-1]))
     return min(int(running.searchsorted(target, side="right")), last)

@@ -54,7 +54,7 @@ def non_finite(state: SamplingState) -> YaieError:
 
 
 def wrap_error(error: Exception) -> YaieError:
-    """Return an exception as the error of its sequence."""
+    """Return an exception as its sequence's error."""
     if isinstance(error, YaieError):
         return error
     return RequestFailed(f"sampling a token failed: {type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
-"""Truncation of many distributions at once by min_p, top_k and top_p.
+"""Truncation: min_p, top_k and top_p for many distributions at once.
 
-Called by the rules of the sampler with scaled logits.
+Called by the sampler's rules with scaled logits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yaie.engine.sampling_state import SamplingState
 
 _FEW = 1024  # candidates that top_p looks at first; a flatter row is sorted further
 
-_Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
+_Rows = Sequence[tuple[int, SamplingState]]  # (logits row, state of its sequence)
 
 
 def apply_top_k_top_p_min_p(scaled: Tensor, rows: _Rows) -> None:
@@ -94,7 +94,7 @@ def _largest(own: Tensor, count: int) -> Tensor:
     """Return the `count` largest values of each row, in descending order."""
     if count <= _FEW or own.device.type != "cpu":
         return own.topk(count, dim=-1).values
-    # numpy's vectorised sort of a whole row is several times faster than topk of many.
+    # numpy's vectorised sort of a whole row is several times faster than a large topk.
     ordered = torch.from_numpy(np.sort(own.numpy(), axis=-1))
     return ordered[:, -count:].flip(-1)
 
@@ -113,7 +113,7 @@ def _keep_first(scaled: Tensor, lines: Tensor, ordered: Tensor, kept: Tensor) ->
     own = scaled[lines]
     cut = own < last
     tied = own == last
-    room = kept - (own > last).sum(dim=-1)  # places for tokens tied with the last one kept
+    room = kept - (own > last).sum(dim=-1)  # room for tokens tied with the last kept token
     crowded = (tied.sum(dim=-1) > room).nonzero().squeeze(1)
     if len(crowded):
         numbered = tied[crowded].cumsum(dim=-1)

@@ -1,4 +1,4 @@
-"""Selection of the rows of one step, and their plan. Pure; used by the scheduler."""
+"""Batch builder: selects a step's rows and plans them. Pure; used by the scheduler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GOOD_STEPS = 64  # before the limit doubles again
 
 
 class StepMaker:
-    """The maker of steps for running sequences; it keeps the last one to extend it."""
+    """The maker of steps for running sequences; it keeps the last step to extend it."""
 
     def __init__(
         self,
@@ -116,10 +116,10 @@ def schedule_rows(
 
 
 def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
-    """Return the sequences that need one row, then the others, each in order of admission.
+    """Return the sequences that need one row, then longer ones, each group in admission order.
 
-    One row yields a token now, and a client waits for it. The first by standing goes before its
-    equals, so that it progresses in every step, however many rows the others need.
+    One row yields a token now, and a client waits for it. The first by priority precedes its group,
+    so that it progresses in every step, however many rows other sequences need.
     """
     first = first_by_standing(running, policy)
     rank = policy.rank

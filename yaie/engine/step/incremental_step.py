@@ -1,10 +1,9 @@
-"""The last step, kept to make the next one of it. Used by the scheduler; pure.
+"""Incremental step: extends the last step into the next one. Used by the scheduler; pure.
 
-A decode step changes little: the same sequences run, and each has grown by one token in a leaf of
-its own. The next step is then the last one, extended, without the sequences that ended. Anything
-else makes it a new one: an admission, a branch, a walk into cached tokens, forced tokens, rows of a
-prompt. The kept step looks at the sequences and their nodes for that, so other parts
-need not report them.
+A decode step changes little: the same sequences run, and each has grown by one token in a separate
+leaf. The next step is then the last step, extended, without the sequences that ended. Anything else
+requires a new step: an admission, a branch, a walk into cached tokens, forced tokens, prompt rows.
+`KeptStep` detects these from the sequences and their nodes, so other modules need not report them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class KeptStep:
         self._nodes = [_node_of(sequence) for sequence in self._sequences]
 
     def next(self, running: List[Sequence]) -> ScheduledStep | None:
-        """Return the step after this one and keep it, unless it takes a new plan."""
+        """Return the next step and keep it; None if it needs a new plan."""
         if running != self._running and not self._keep_only(running):  # by identity
             return None
         token_ids, slots, computed = [], [], []
@@ -80,7 +79,7 @@ class KeptStep:
 
 
 def can_keep_step(running: List[Sequence], step: ScheduledStep) -> bool:
-    """Return True if each running sequence has one row of the step, in a node of its own."""
+    """Return True if each running sequence has one row in the step, in a separate node."""
     return len(running) == len(step.sample_tasks) == step.plan.num_rows and can_keep(step.plan)
 
 

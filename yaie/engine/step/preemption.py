@@ -1,6 +1,6 @@
-"""Capacity of steps and pool: demand of running sequences, room for others, the victim.
+"""Preemption: the demand of running sequences, room for admissions, and the choice of a victim.
 
-Pure functions of the running sequences; used by the scheduler.
+Pure functions, used by the scheduler.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from yaie.engine.step.prompt_logprobs import room_for_prompt_logits
 from yaie.kvcache.match import Match
 from yaie.kvcache.radix_tree import RadixTree
 
-# Admission leaves room for each live sequence to grow by this many tokens, so that a request is
-# not admitted only to preempt the others a few steps later.
+# Admission leaves room for each live sequence to grow by this many tokens, so that an admitted
+# request does not preempt running ones a few steps later.
 _GROWTH_RESERVE = 32
 
 
 class StepDemand:
-    """The rows and places that running sequences need next, shared rows counted for each."""
+    """The rows and running places that sequences need next; shared rows count for each."""
 
     def __init__(self, running: Iterable[Sequence]) -> None:
         self.num_places = 0  # of `max_running`
@@ -139,8 +139,8 @@ def choose_displaced(
 ) -> Sequence | None:
     """Return the sequence to preempt for a waiting request of a tenant with less service, if any.
 
-    Only a tenant with more running sequences loses some, its newest first. None if all that may be
-    displaced leave too few places or slots: to preempt them would be in vain.
+    Only a tenant with more running sequences loses some, its newest first. None if displacing every
+    allowed sequence frees too few places or slots: to preempt them would be in vain.
     """
     places = Counter(seq.request.tenant for seq in running)
     least = places[waiting.tenant] + 1  # sequences that each tenant keeps

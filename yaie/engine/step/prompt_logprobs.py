@@ -1,8 +1,8 @@
-"""Log-probabilities of prompts: a pass over the prompt that precedes a request's sequences.
+"""Prompt logprobs: a pass over the prompt that precedes a request's sequences.
 
 A prompt pass computes logits at every position, also of cached tokens. Memory is planned for
-`max_running` + `MIN_PROMPT_LOGITS` rows of logits a step. Passes share the rows that samples
-leave of `max_running`, and at least `MIN_PROMPT_LOGITS`. Used by the scheduler; pure.
+`max_running` + `MIN_PROMPT_LOGITS` logits rows a step. Passes share the rows of `max_running` that
+samples do not use, and at least `MIN_PROMPT_LOGITS`. Used by the scheduler; pure.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from yaie.kvcache.radix_tree import RadixTree
 
 
 def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:
-    """Return how many rows of logits the prompt passes of a step share."""
+    """Return the number of logits rows that a step's prompt passes share."""
     return max(MIN_PROMPT_LOGITS, max_running - num_sampling)
 
 
 class PromptRows:
-    """The rows of one step that belong to prompt passes."""
+    """A step's rows for prompt passes."""
 
     def __init__(self, running: List[Sequence], max_running: int) -> None:
         num_sampling = sum(not isinstance(seq, PromptPass) for seq in running)

@@ -1,1 +1,1 @@
-"""Sampling on the device: a step's tokens from its logits without a wait in between."""
+"""Device sampling: chooses a step's tokens from its logits without a wait in between."""

@@ -1,6 +1,6 @@
-"""The demand of a step's sampling: what each task asks of the device, collected on the host.
+"""Sampling demand: the device work of each task in a step, collected on the host.
 
-Rules are asked here and nowhere else. A faulty state gives an error in place of its own task.
+Only this module asks the rules. A faulty state gives an error instead of its task.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class DemandReader:
     def read(
         self, tasks: Sequence[SampleTask], num_rows: int
     ) -> tuple[list[TaskDemand], dict[int, YaieError]]:
-        """Return the demands of the tasks, and the errors of the others by index."""
+        """Return the demands of valid tasks, and the errors of faulty tasks, by index."""
         demands: list[TaskDemand] = []
         errors: dict[int, YaieError] = {}
         for index, task in enumerate(tasks):

@@ -1,7 +1,7 @@
-"""The sampler of a device: the same tokens as the CPU's sampler, by one launch and one copy back.
+"""Device sampler: chooses the same tokens as the CPU sampler, by one launch and one copy back.
 
-`launch` returns while the device works; `Launched.results` waits for the tokens. In between no
-value of the device is read: random numbers come from the host, errors come back as flags.
+`launch` returns while the device works; `Launched.results` waits for the tokens. In between the
+host reads no device value: random numbers come from the host, errors come back as flags.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from yaie.engine.scheduled_step import SampledToken, SampleTask
 
 log = logging.getLogger(__name__)
 
-_MOST_PROGRAMS = 32  # kept for reuse, beside those of `prepare`
+_MOST_PROGRAMS = 32  # cached, in addition to the programs of `prepare`
 _CAPTURED_AFTER = 8  # launches
 # Bytes a logit.
 _SCRATCH_BYTES = 8  # two copies of the logits, which stay
-_EAGER_BYTES = 32  # of truncation and log-probabilities, for a moment
+_EAGER_BYTES = 32  # temporary, for truncation and log-probabilities
 _CAPTURED_BYTES = 8  # the scaled logits, and a copy padded to whole blocks
 
 
 def sampling_bytes(max_tasks: int, vocab_size: int) -> int:
-    """Return the memory of sampling at its peak: scratch, and temporary results of its operations.
+    """Return the memory of sampling at its peak: scratch, and the operations' temporary results.
 
     An estimate. The programs that `DeviceSampler.prepare` captures share the memory of the largest
     one. Those captured later take theirs from what the pool leaves.
@@ -63,7 +63,7 @@ class DeviceSampler:
         rules: Sequence[LogitRule] = RULES,
         truncation: RowTruncation | None = None,
     ) -> None:
-        """Allocate memory for the logits of `max_tasks` tasks at once; more go one part by one.
+        """Allocate memory for the logits of `max_tasks` tasks at once; larger steps run in chunks.
 
         `truncation` is by default the fastest of the device that works there.
         """
@@ -93,7 +93,7 @@ class DeviceSampler:
         if not self._queue.can_capture:
             return
         began = time.perf_counter()
-        release_unused(self._queue.device)  # captures have memory of their own
+        release_unused(self._queue.device)  # captures allocate from a separate pool
         logits = torch.zeros((1, self._vocab_size), device=self._queue.device)
         for num_tasks in reversed(buckets_up_to(self._max_tasks)):
             for is_random in (True, False):
@@ -162,9 +162,9 @@ class DeviceSampler:
         """Take back a program for later launches; the longest unused shapes are dropped.
 
         A program in frequent use is captured: its hundreds of launches become one. That is a late
-        capture, of rules or log-probabilities that `prepare` leaves out. The host records
-        the launches and makes a graph of them, a few milliseconds in which the device has no
-        work. It neither waits for the device nor frees memory.
+        capture, for rules or log-probabilities that `prepare` omits. The host records the launches
+        and makes a graph of them, a few milliseconds in which the device has no work. It neither
+        waits for the device nor frees memory.
         """
         is_due = program.num_launches == _CAPTURED_AFTER and not program.is_captured
         if is_due and self._queue.can_capture:

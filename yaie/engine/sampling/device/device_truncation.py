@@ -1,7 +1,9 @@
-"""min_p, top_k and top_p for many rows at once, by bisection: fixed shapes and no wait.
+"""Device truncation: min_p, top_k and top_p for many rows at once, by bisection.
+
+Shapes are fixed, and the host never waits.
 
 The twin of `yaie.engine.sampling.truncation`, which sorts. Scaled logits are at most 0, so the bits
-of their absolute values are integers in the order of their likelihood. A threshold is found bit by
+of their absolute values, read as integers, are ordered by likelihood. A threshold is found bit by
 bit.
 """
 
@@ -15,13 +17,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-_LAST_KEY = 0x7F800000  # of minus infinity
-_NUM_ROUNDS = 31  # of a bisection over all keys
+_LAST_KEY = 0x7F800000  # the key of minus infinity
+_NUM_ROUNDS = 31  # bisection steps over all keys
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of each row of a launch; a flag is False if the limit is off for all rows."""
+    """Limits for each row in a launch; a flag is False if the limit is off for all rows."""
 
     least: Tensor  # float32 [rows]: scaled logits below are dropped first; -inf for min_p off
     num_kept: Tensor  # int64 [rows]: top_k; the size of the vocabulary for off
@@ -92,7 +94,7 @@ def apply_top_p(scaled: Tensor, shares: Tensor) -> None:
 
     last = _bisect(keys, lambda within: mass(within) >= targets)
     missing = targets - mass(keys < last[:, None])
-    # All tokens with the last key have one weight: that of the key.
+    # All tokens with the last key have the same weight.
     weight = (-last.view(torch.float32)).exp().double()
     _keep(scaled, keys, last, _count_to(missing, weight))
 

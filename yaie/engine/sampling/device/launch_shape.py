@@ -1,6 +1,6 @@
-"""The shape of one launch of sampling: sizes of all buffers, and the parts of the program.
+"""Launch shape: the buffer sizes and program stages for one sampling launch.
 
-Sizes are rounded up to few values, so that programs, and graphs captured of them, are reused.
+Sizes are rounded up to few values, so that programs and captured graphs are reused.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _LEAST_CHANGES = 64
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes and parts of a program; equal shapes share one."""
+    """Sizes and stages of a program; equal shapes share one."""
 
     num_tasks: int
     num_changes: tuple[int, ...]  # tokens that each rule changes; 0: the rule is absent
     num_masks: int
     num_logprobs: int  # tasks with logprobs
-    num_top: int  # most likely tokens of each of them
+    num_top: int  # most likely tokens per row
     is_random: bool  # some task is
     draws_twice: bool
     is_forced: bool

@@ -1,7 +1,7 @@
-"""The device's part of sampling: a fixed sequence of torch operations on buffers of one shape.
+"""Sampling program: a fixed sequence of torch operations on buffers of one shape.
 
-It never waits for the device and its addresses never change, so it can be captured. Rules that are
-known by `apply` alone run between its two halves, eagerly.
+It never waits for the device and its addresses never change, so it can be captured. Rules that
+define only `apply` run eagerly between its two halves.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Scratch:
 
     def __init__(self, max_tasks: int, vocab_size: int, device: torch.device) -> None:
         self.vocab_size = vocab_size
-        # The model's own logits of each task, and a copy that rules change. Changes that a
-        # program has room for beyond those of its tasks go to a spare row of the copy.
+        # The model's own logits of each task, and a copy that rules change. Unused changes of the
+        # program write to a spare row of the copy.
         shape = (max_tasks, vocab_size)
         self.raw = torch.zeros(shape, dtype=torch.float32, device=device)
         self.own = torch.zeros((max_tasks + 1, vocab_size), dtype=torch.float32, device=device)

@@ -1,8 +1,8 @@
-"""The check of a truncation's result against sums in float64, on the host.
+"""Truncation check: compares a truncation's result with float64 sums on the host.
 
-Sums of weights in another order, or another exponential, differ by rounding. So the token at the
-border of top_p may be one more or one less than in torch, where the sums up to it and the share of
-the total are equal within the tolerance. Everything else has to be exact.
+Sums of weights in another order, or another exponential, differ by rounding. So top_p may keep one
+token more or less than torch, if the sum at its border equals the target within the tolerance. All
+other tokens must agree.
 """
 
 from __future__ import annotations

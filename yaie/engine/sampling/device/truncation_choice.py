@@ -1,4 +1,4 @@
-"""The choice of a truncation for a device, which a first launch of the kernel has to pass."""
+"""Truncation choice: selects a device's truncation after a test launch of the kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
-    """Return Triton's truncation on a CUDA device where it works, else that of torch."""
+    """Return Triton's truncation on a CUDA device where it works, else torch's."""
     if device.type != "cuda":
         return PlainTruncation()
     reason = obstacle()
@@ -38,10 +38,10 @@ def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
 def check_truncation(
     truncation: RowTruncation, device: torch.device, vocab_size: int
 ) -> RowTruncation:
-    """Return a truncation that keeps the right tokens of rows with ties.
+    """Check that a truncation keeps the right tokens in rows with ties, and return it.
 
     Every variant of the kernel is launched, so that requests wait for no compiler. Raises
-    `ValueError` if one keeps other tokens, and the errors of the launches.
+    `ValueError` if a variant keeps other tokens, and the errors of launches.
     """
     scaled, limits = _first_rows(device, vocab_size)
     for has_top_k, has_top_p in ((True, True), (True, False), (False, True), (False, False)):
@@ -55,7 +55,7 @@ def check_truncation(
 
 
 def _first_rows(device: torch.device, vocab_size: int) -> tuple[torch.Tensor, Limits]:
-    """Return rows [4, vocab], each under limits of its own."""
+    """Return rows [4, vocab], each with different limits."""
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(4, vocab_size, generator=generator).mul_(30).round_().div_(8)
     scaled = (logits - logits.amax(dim=-1, keepdim=True)).to(device)

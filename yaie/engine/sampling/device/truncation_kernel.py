@@ -1,9 +1,9 @@
-"""The Triton kernel of truncation: min_p, top_k and top_p of a row by one program.
+"""The Triton truncation kernel: one program applies min_p, top_k and top_p to a row.
 
-The key of a token is the absolute value of its scaled logit, as an integer: the bits of floats of
-one sign are in their order, and 0 is the most likely token's. The last key to keep is searched
-between two bounds, in eight parts at a time. Two passes over the row leave a list of the logits
-between the bounds, which further passes read and shorten. A last pass cuts the row.
+A token's key is the absolute value of its scaled logit, read as an integer: floats of one sign sort
+by their bits, and the most likely token has 0. The last key to keep is searched between two bounds,
+eight intervals at a time. Two passes over the row leave a list of the logits between the bounds,
+which further passes read and shorten. A last pass cuts the row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
-LAST_KEY = tl.constexpr(0x7F800000)  # of minus infinity; those of NaN are above
+LAST_KEY = tl.constexpr(0x7F800000)  # the key of minus infinity; NaN's keys are larger
 ABOVE_ALL = tl.constexpr(0x7FFFFFFF)
 # Bound of the relative error of a float32 sum: each lane of a block adds up a thousand weights.
 SLACK = tl.constexpr(2.0**-14)
@@ -30,9 +30,9 @@ def truncate_rows(
     HAS_TOP_K: tl.constexpr,
     HAS_TOP_P: tl.constexpr,
 ):
-    """Set the tokens that the row `program_id(0)` drops to minus infinity, in place.
+    """Set the dropped tokens of row `program_id(0)` to minus infinity, in place.
 
-    scaled, spare: float32 [rows, vocab_size], contiguous; the largest of a row of `scaled` is 0.
+    scaled, spare: float32 [rows, vocab_size], contiguous; each row of `scaled` has the maximum 0.
     least: scaled logits below it are dropped first. num_kept: int64, all from vocab_size on.
     shares: float64 of the weights; all from 1 on.
     """
@@ -43,7 +43,7 @@ def truncate_rows(
     last = tl.full([], LAST_KEY, tl.int32)
     room = tl.full([], ABOVE_ALL, tl.int32)  # tokens with the last key that are kept
     is_cut = floor > float("-inf")
-    # top_p sees the keys below `limit`, and the weight `tied` of those kept with it.
+    # top_p sees the keys below `limit`, and the weight `tied` of kept keys equal to it.
     limit = tl.full([], ABOVE_ALL, tl.int32)
     tied = tl.zeros([], tl.float64)
     if HAS_TOP_K:
@@ -64,7 +64,7 @@ def truncate_rows(
             found, below, goal = _select(
                 line, kept, vocab_size, floor, last, limit, tied, share, BLOCK, True
             )
-            # All tokens with the last key have one weight: that of the key.
+            # All tokens with the last key have the same weight.
             count = _count_to(goal - below, _weights(found).to(tl.float64))
             room = tl.where(found == last, tl.minimum(room, count), count)
             last = found
@@ -87,8 +87,8 @@ def _select(
 ):
     """Return the least key up to which the tokens reach a goal, or `end`; their sum below it.
 
-    The goal is a number of tokens; with IS_WEIGHED a share of the weights of the keys below
-    `limit` and of `tied`. The third result is the goal, no share any more.
+    The goal is a number of tokens; with IS_WEIGHED a share of the weight below `limit` plus `tied`.
+    The third result is the goal, no share any more.
     """
     low = tl.zeros([], tl.int32)
     high = end
@@ -214,7 +214,7 @@ def _weights(key):
 
 @triton.jit
 def _marks(low, high):
-    """Return seven keys that part the keys from `low` to `high` into eight."""
+    """Return seven keys that split the keys from `low` to `high` into eight intervals."""
     part, rest = (high - low) >> 3, (high - low) & 7
     return (
         low + part + (rest >> 3),
