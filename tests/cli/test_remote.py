@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.cli.conftest import UNWRITABLE, Cli, in_a_shell
@@ -18,12 +19,13 @@ from yaie.base.errors import (
     EngineDied,
     EngineDraining,
     RequestFailed,
+    YaieError,
 )
 from yaie.cli.answers import Question
 from yaie.cli.failures import show_failure
 from yaie.cli.remote import ServerAnswers
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.server.http.http_errors import error_body
+from yaie.server.http.http_errors import error_reply
 
 
 @pytest.fixture
@@ -52,12 +54,19 @@ def test_the_default_length_yields_to_a_hidden_context(
     assert failure.value.exit_code == 2
 
 
+def details(error: YaieError) -> Any:
+    return msgspec.to_builtins(error_reply(error).error)
+
+
 @pytest.mark.parametrize(
     ("error", "exit_code"),
     [
-        *((error_body(kind("gone"))["error"], 5) for kind in (EngineDied, EngineDraining)),
-        (error_body(RequestFailed("broken"))["error"], 1),
-        (error_body(ContextLengthExceeded("too long"))["error"], 2),
+        *(
+            (msgspec.to_builtins(error_reply(kind("gone")).error), 5)
+            for kind in (EngineDied, EngineDraining)
+        ),
+        (msgspec.to_builtins(error_reply(RequestFailed("broken")).error), 1),
+        (msgspec.to_builtins(error_reply(ContextLengthExceeded("too long")).error), 2),
         ({"message": "busy", "type": "ServiceUnavailableError", "code": 503}, 5),
         ({"message": "broken", "type": None, "code": None}, 1),
         ("broken", 1),

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
+from tests.server.test_openapi import check_described
 from yaie.base.own_version import read_version
 from yaie.base.settings import Settings
 from yaie.base.types import EngineState
@@ -52,7 +53,7 @@ def test_ping_is_health(make_app: MakeApp) -> None:
 
 def test_a_card_tells_limits_and_abilities(http: TestClient, tiny_model_dir: Any) -> None:
     card = http.get("/v1/models/tiny").json()
-    ModelCard.model_validate(card)
+    check_described(ModelCard, card)
     assert (card["root"], card["parent"]) == (str(tiny_model_dir), None)
     assert (card["permission"], card["owned_by"]) == ([], "yaie")
     assert card["limits"]["max_choices"] == 128
@@ -64,7 +65,7 @@ def test_a_card_is_there_while_the_model_loads(make_app: MakeApp) -> None:
     engine.state, engine.info = EngineState.STARTING, None
     http, _ = make_app(engine, is_ready=False)
     card = http.get("/v1/models/tiny").json()
-    ModelCard.model_validate(card)
+    check_described(ModelCard, card)
     assert card["limits"] is None
 
 

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
+from tests.server.test_openapi import check_described
 from yaie.base.errors import EngineDied
 from yaie.server.models.served_model import Residence
 from yaie.server.requests.digests import RecentDigests, digest_of
@@ -30,7 +31,7 @@ def explain(http: TestClient, body: dict[str, Any], key: str = "") -> dict[str, 
     response = http.post("/v1/cache/explain", json=body, headers=headers)
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
-    CacheExplanation.model_validate(answer)
+    check_described(CacheExplanation, answer)
     return answer
 
 
@@ -230,7 +231,7 @@ def test_the_largest_branches_are_listed(make_app: MakeApp) -> None:
     for question in ("What is a radix tree?", "What is a radix plan?", "Why?"):
         send(http, chat(question))
     found = http.post("/v1/cache/branches", json={}).json()
-    CacheBranches.model_validate(found)
+    check_described(CacheBranches, found)
     assert found["is_complete"] and found["tokens"] == engine.tree.num_cached
     first, *others = found["branches"]
     assert first["text"].startswith("<|im_start|>system") and first["depth"] == 0
@@ -260,7 +261,7 @@ def test_numbers_of_the_cache(make_app: MakeApp) -> None:
     http, engine = make_app()
     send(http, chat("What is a radix tree?"))
     found = http.get("/v1/cache/stats").json()
-    CacheStats.model_validate(found)
+    check_described(CacheStats, found)
     (model,) = found["data"]
     assert model["num_cached"] == engine.tree.num_cached > 10
     assert model["num_cached"] + model["num_free"] == model["num_slots"]

@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
+from tests.server.test_openapi import check_described
 from yaie.server.requests.comparison import Compared, openai_diagnostics
 from yaie.server.schemas.cache import UsageExplanation
 from yaie.server.schemas.message_replies import MessageDocument
@@ -50,7 +51,7 @@ def usage_of(answer: Any) -> dict[str, Any]:
 def test_an_answer_explains_its_cached_tokens(http: TestClient, path: str, stream: bool) -> None:
     body = {**BODIES[path], "explain_cache": True, "stream": stream}
     cold = usage_of(post(http, path, body))["cache_explanation"]
-    UsageExplanation.model_validate(cold)
+    check_described(UsageExplanation, cold)
     assert (cold["cached_tokens"], cold["cause"]) == (0, "never_seen")
     warm = usage_of(post(http, path, body))["cache_explanation"]
     assert warm["cause"] is None and warm["cached_tokens"] == cold["prompt_tokens"] - 1
@@ -95,7 +96,7 @@ def test_a_message_is_compared(
     answer = post(http, MESSAGES, {**BODIES[MESSAGES], **asked, **changes})
     message = answer[0]["message"] if stream else answer
     if not stream:
-        MessageDocument.model_validate(message)
+        check_described(MessageDocument, message)
     if reason is None:
         assert message["diagnostics"] is None
         return
@@ -125,7 +126,7 @@ def test_a_response_is_compared(http: TestClient) -> None:
         options = {"comparison_response_id": first["id"]}
         body = {"input": "What is a radix tree?", "prompt_cache_options": options, **changes}
         answer = post(http, RESPONSES, body)
-        ResponseDocument.model_validate(answer)
+        check_described(ResponseDocument, answer)
         return answer["prompt_cache_diagnostics"]
 
     assert compared() == {"type": "cache_hit"}

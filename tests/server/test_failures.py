@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.server.conftest import MakeApp
@@ -24,7 +25,7 @@ from yaie.base.errors import (
 from yaie.base.settings import Settings
 from yaie.base.types import GenerationRequest, TokenDelta
 from yaie.server.http import http_errors as server_errors
-from yaie.server.http.http_errors import error_body, error_response
+from yaie.server.http.http_errors import error_reply, error_response
 from yaie.server.requests.call import Call
 from yaie.server.requests.translator import Translator
 from yaie.server.routes import completions
@@ -43,7 +44,7 @@ def test_every_error_has_a_status() -> None:
         if kind.__module__ not in (errors.__name__, server_errors.__name__):
             continue
         error = kind("what happened")
-        body = error_body(error)["error"]
+        body = msgspec.to_builtins(error_reply(error).error)
         assert body["message"] == "what happened"
         assert body["type"]
         response = error_response(error, {"path": "/"})

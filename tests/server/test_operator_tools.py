@@ -211,8 +211,8 @@ def test_functions_are_named_by_a_setting(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "some_tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     app = create_app(Settings(tool_functions="some_tools:add"))
-    (only,) = app.state.operator_tools.documents()
-    assert only["function"]["name"] == "add"
+    (only,) = app.state.operator_tools.describe()
+    assert only.function.name == "add"
     for wrong in ("some_tools", "some_tools:sub", "no_such_module:add", ":add"):
         with pytest.raises(ConfigError, match="tool_functions"):
             create_app(Settings(tool_functions=wrong))

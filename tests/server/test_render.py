@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.server.bad_bodies import CHAT, MESSAGES, TEXT, check_error
 from tests.server.conftest import MakeApp
+from tests.server.test_openapi import check_described
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.schemas.generation_replies import RenderedRequest
 
@@ -18,7 +19,7 @@ def test_a_conversation_is_rendered_as_it_is_answered(make_app: MakeApp) -> None
     body = {"messages": MESSAGES, "seed": 3, "top_k": 5, "cache_salt": "s", "priority": 2}
     found = http.post(f"{CHAT}/render", json=body).json()
     assert engine.requests == []
-    RenderedRequest.model_validate(found)
+    check_described(RenderedRequest, found)
     answer = http.post(CHAT, json={**body, "return_token_ids": True}).json()
     assert found["token_ids"] == answer["prompt_token_ids"]
     assert len(found["token_ids"]) == answer["usage"]["prompt_tokens"]

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from yaie.base.errors import YaieError
 from yaie.base.types import Usage
-from yaie.server.http.http_errors import messages_error_body
+from yaie.server.http.http_errors import messages_error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.reply import GenerationReply, encode_named_event
 from yaie.server.requests.comparison import anthropic_diagnostics
@@ -112,8 +112,8 @@ def shows_thinking(thinking: Mapping[str, Any] | None) -> bool:
 class MessageReply(GenerationReply):
     """Response with one message of content blocks."""
 
-    answer_schema = MessageDocument
-    event_schema = MessageEvent
+    whole = MessageDocument
+    event = MessageEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)
@@ -171,7 +171,7 @@ class MessageReply(GenerationReply):
 
     def failure(self, error: YaieError) -> bytes:
         """Return the last event of a stream that fails."""
-        body = messages_error_body(error, self.generation.http_id)
+        body = messages_error_reply(error, self.generation.http_id)
         return encode_named_event("error", msgspec.json.encode(body))
 
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
+from yaie.server.schemas.tokens import InputTokenCount
 from yaie.text.output_parts import Part
 
 _THINKS = {"enabled": True, "adaptive": True, "disabled": False}
@@ -84,7 +85,7 @@ def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> 
     except InvalidRequest as error:
         raise translate_error(error) from None
     return Tokens(
-        {"input_tokens": len(prompt)},
+        InputTokenCount(input_tokens=len(prompt)),
         _list_ignored(translator, translator.list_ignored(chat), body),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -15,7 +14,7 @@ from yaie.server.explain.explained_prompt import (
     prompt_of_body,
     read_prompt,
 )
-from yaie.server.explain.explanation import NUM_SHOWN, comparison_of, document_of
+from yaie.server.explain.explanation import NUM_SHOWN, explain
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -26,18 +25,15 @@ from yaie.server.requests.comparison import CacheNotes, compare
 from yaie.server.requests.digests import RecentDigests
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.cache import UsageExplanation
 
 Prompts = tuple[ExplainedPrompt, ExplainedPrompt | None]
 
 
 async def explain_prompt(
-    service: Service,
-    request: Request,
-    model: ServedModel,
-    prompt: ExplainedPrompt,
-    other: ExplainedPrompt | None = None,
-) -> dict[str, Any]:
-    """Return what the cache of a model in use holds of a prompt. Raises `EngineUnavailable`."""
+    service: Service, request: Request, model: ServedModel, prompt: ExplainedPrompt
+) -> UsageExplanation:
+    """Explain how much of a prompt is cached in a model in use. Raises `EngineUnavailable`."""
     query = ExplainPrompt(
         token_ids=tuple(prompt.token_ids),
         owner=service.owner(request),
@@ -52,17 +48,15 @@ async def explain_prompt(
         changed = request.app.state.recent_digests.find_changes(
             (query.owner, query.cache_salt), prompt.digest
         )
-    return await service.run_in_thread(partial(_document, prompt, found, changed, other))
+    return await service.run_in_thread(explain, prompt, found, changed)
 
 
 async def explain_body(
     service: Service, request: Request, model: ServedModel, body: RequestBody, deadline: float
-) -> dict[str, Any]:
-    """Return the explanation of a request before it starts; `deadline`: loop time of its prompt."""
+) -> UsageExplanation:
+    """Explain the prompt of a request before the request starts; `deadline` is a loop time."""
     prompt = await service.translate(model, prompt_of_body, body, deadline)
-    document = await explain_prompt(service, request, model, prompt)
-    del document["object"], document["comparison"]
-    return document
+    return await explain_prompt(service, request, model, prompt)
 
 
 async def count_cached(
@@ -80,17 +74,6 @@ async def count_cached(
         assert isinstance(found, Explanation)
         cached += min(found.num_held, len(prompt) - 1)  # the last is always computed
     return cached
-
-
-def _document(
-    prompt: ExplainedPrompt,
-    found: Explanation,
-    changed: tuple[str, ...],
-    other: ExplainedPrompt | None,
-) -> dict[str, Any]:
-    document = document_of(prompt, found, changed)
-    document["comparison"] = None if other is None else comparison_of(prompt, other)
-    return document
 
 
 def both_prompts(

@@ -1,7 +1,7 @@
-"""Parsing of request bodies: bytes to a checked schema; errors name the field.
+"""JSON bodies: requests are checked against a schema, replies are encoded.
 
-Replaces FastAPI's parsing, which accepts NaN, reports a wrong content type as a wrong field, and
-answers 422.
+`read_body` replaces FastAPI's parsing, which accepts NaN, reports a wrong content type as a wrong
+field, and answers 422.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
+from starlette.responses import Response
 
 from yaie.base.errors import InvalidRequest, as_shown
 from yaie.server.http.http_errors import WrongMediaType
@@ -34,6 +37,14 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
     if len(raw) > LARGE_BYTES:
         return await asyncio.to_thread(_parse, raw, schema)
     return _parse(raw, schema)
+
+
+def json_reply(
+    reply: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a reply as JSON."""
+    body = msgspec.json.encode(reply)
+    return Response(body, status, headers, media_type="application/json")
 
 
 def _parse(raw: bytes, schema: type[Body]) -> Body:

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.server.http.fast_writes import EXTENSION, WRITER, FastWriter
-from yaie.server.http.http_errors import HeadTooLarge, RequestIncomplete, error_body
+from yaie.server.http.http_errors import HeadTooLarge, RequestIncomplete, error_reply
 
 # Of a head, or of any other bytes outside a body.
 MAX_HEAD_BYTES = 64 * 1024
@@ -225,7 +225,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         has_begun = self._is_in_body and self.cycle.response_started
         if not has_begun:
-            body = msgspec.json.encode(error_body(error))
+            body = msgspec.json.encode(error_reply(error))
             head = (
                 f"HTTP/1.1 {error.status} {_REASONS[error.status]}\r\n"
                 "content-type: application/json\r\nconnection: close\r\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -17,6 +16,12 @@ from starlette.types import Scope
 
 from yaie.base import errors
 from yaie.base.errors import RequestError, YaieError
+from yaie.server.schemas.probes import (
+    ErrorDetails,
+    ErrorReply,
+    MessagesErrorDetails,
+    MessagesErrorReply,
+)
 
 MAX_MESSAGE_CHARS = 2000
 MESSAGES = "/v1/messages"  # the path of Anthropic's API
@@ -123,28 +128,22 @@ class ClientTooSlow(YaieError):
     code = "client_too_slow"
 
 
-def error_body(error: YaieError, request_id: str | None = None) -> dict[str, Any]:
-    """Return the JSON body of an error, also the last event of a failed stream."""
-    return {
-        "error": {
-            "message": _limit_message(error),
-            "type": error.type,
-            "param": None if error.param is None else error.param[:200],
-            "code": error.code,
-        },
-        "request_id": request_id,
-        "timestamp": int(time.time()),
-    }
+def error_reply(error: YaieError, request_id: str | None = None) -> ErrorReply:
+    """Return the body of an error, also the last event of a failed stream."""
+    details = ErrorDetails(
+        message=_limit_message(error),
+        type=error.type,
+        param=None if error.param is None else error.param[:200],
+        code=error.code,
+    )
+    return ErrorReply(error=details, request_id=request_id, timestamp=int(time.time()))
 
 
-def messages_error_body(error: YaieError, request_id: str | None) -> dict[str, Any]:
-    """Return the JSON body of an error of Anthropic's API."""
+def messages_error_reply(error: YaieError, request_id: str | None) -> MessagesErrorReply:
+    """Return the body of an error of Anthropic's API."""
     kind = _MESSAGES_TYPES.get(error.status, "invalid_request_error")
-    return {
-        "type": "error",
-        "error": {"type": kind, "message": _limit_message(error)},
-        "request_id": request_id,
-    }
+    details = MessagesErrorDetails(type=kind, message=_limit_message(error))
+    return MessagesErrorReply(error=details, request_id=request_id)
 
 
 def _limit_message(error: YaieError) -> str:
@@ -188,8 +187,8 @@ def error_headers(error: YaieError) -> dict[str, str]:
 
 def error_response(error: YaieError, scope: Scope) -> Response:
     """Return the response for an error, in the form of the API that the path belongs to."""
-    write = messages_error_body if is_of_messages(scope) else error_body
-    body = write(error, scope.get("state", {}).get("request_id"))
+    make = messages_error_reply if is_of_messages(scope) else error_reply
+    body = make(error, scope.get("state", {}).get("request_id"))
     return Response(
         msgspec.json.encode(body),
         status_code=error.status,

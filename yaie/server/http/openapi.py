@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
 
 from yaie.base import errors
 from yaie.base.errors import YaieError
@@ -19,14 +19,13 @@ from yaie.server.http.http_errors import (
     RequestIncomplete,
     ResponseCancelled,
     WrongMediaType,
-    error_body,
-    messages_error_body,
+    error_reply,
+    messages_error_reply,
     timeout_error,
 )
 from yaie.server.http.middleware import PROBES
-from yaie.server.schemas.probes import ErrorReply, MessagesErrorReply
+from yaie.server.schemas.reply_struct import REFERENCE, add_schemas, reference_to
 
-REFERENCE = "#/components/schemas/{model}"
 EVENTS = "text/event-stream"
 _JSON = "application/json"
 
@@ -131,8 +130,6 @@ def describe(app: FastAPI, open_paths: Collection[str], settings: ServerConfig) 
     schemas = components.setdefault("schemas", {})
     for own in ("HTTPValidationError", "ValidationError"):  # FastAPI's, of its 422
         schemas.pop(own, None)
-    for error in (ErrorReply, MessagesErrorReply):
-        _collect(error.model_json_schema(ref_template=REFERENCE), schemas)
     components["headers"] = {
         name: {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in _HEADERS.items()
@@ -150,6 +147,7 @@ def describe(app: FastAPI, open_paths: Collection[str], settings: ServerConfig) 
             operation["responses"].pop("401", None)
             if settings.auth_ui:
                 operation["security"] = []
+    add_schemas(document, schemas)
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     return document
 
@@ -187,11 +185,9 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
 
 def _error(path: str, error: YaieError) -> dict[str, Any]:
     """Return schema and example of an error, in the form of the path's API."""
-    form: type[BaseModel] = ErrorReply
-    body = error_body(error, "4c1f")
-    if path.startswith(MESSAGES):
-        form, body = MessagesErrorReply, messages_error_body(error, "4c1f")
-    return {"schema": {"$ref": REFERENCE.format(model=form.__name__)}, "example": body}
+    make = messages_error_reply if path.startswith(MESSAGES) else error_reply
+    reply = make(error, "4c1f")
+    return {"schema": reference_to(type(reply)), "example": msgspec.to_builtins(reply)}
 
 
 def _contents(operation: dict[str, Any]) -> list[dict[str, Any]]:
@@ -206,9 +202,6 @@ def _collect(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     schema = dict(schema)
     for name, definition in schema.pop("$defs", {}).items():
         schemas.setdefault(name, definition)
-    for branch in schema.get("properties", {}).get("data", {}).get("anyOf", ()):
-        if "contentSchema" in branch:  # of an event
-            branch["contentSchema"] = _collect(branch["contentSchema"], schemas)
     if "properties" not in schema or "title" not in schema:
         return schema
     schemas.setdefault(schema["title"], schema)

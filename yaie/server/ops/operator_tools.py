@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from yaie.base.errors import ConfigError, InvalidRequest, Overloaded
 from yaie.server.http.body import refusal
 from yaie.server.http.http_errors import NotFound, RequestTimedOut
+from yaie.server.schemas.operator_tools import RegisteredTool, ToolFunction
 
 logger = logging.getLogger(__name__)
 
@@ -63,12 +64,14 @@ class _Registered:
             raise _wrong(f"{self.name!r} is no name of a tool; use letters, digits, _ . and -")
         self.arguments = _model_of(self.name, tool.function)
 
-    def document(self) -> dict[str, Any]:
+    def describe(self) -> RegisteredTool:
         """Return the tool as a chat request lists it."""
         schema = self.arguments.model_json_schema()
         schema.pop("title", None)
-        function = {"name": self.name, "description": self.description, "parameters": schema}
-        return {"type": "function", "function": function, "enabled": self.tool.enabled}
+        return RegisteredTool(
+            function=ToolFunction(name=self.name, description=self.description, parameters=schema),
+            enabled=self.tool.enabled,
+        )
 
 
 class OperatorTools:
@@ -91,9 +94,9 @@ class OperatorTools:
                 raise _wrong(f"two functions are named {found.name!r}; name each by its own")
             self._tools[found.name] = found
 
-    def documents(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[RegisteredTool]:
         """Return every tool as a chat request lists it, in the order of registration."""
-        return [each.document() for each in self._tools.values()]
+        return [each.describe() for each in self._tools.values()]
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a function with checked arguments.

@@ -20,8 +20,8 @@ class ChatReply(GenerationReply):
 
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
-    answer_schema = ChatCompletion
-    event_schema = ChatCompletionChunk
+    whole = ChatCompletion
+    event = ChatCompletionChunk
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

@@ -20,8 +20,8 @@ class CompletionReply(GenerationReply):
 
     object_name = "text_completion"
     chunk_name = "text_completion"
-    answer_schema = TextCompletion
-    event_schema = TextCompletionChunk
+    whole = TextCompletion
+    event = TextCompletionChunk
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel
 
 from yaie.base.errors import YaieError
 from yaie.base.types import Usage
-from yaie.server.http.http_errors import error_body
+from yaie.server.http.http_errors import error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import prompt_logprobs
+from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
@@ -52,8 +52,8 @@ class GenerationReply(ABC):
 
     object_name = ""
     chunk_name = ""
-    answer_schema: type[BaseModel] | None = None  # for the OpenAPI document
-    event_schema: type[BaseModel] | None = None
+    whole: type[ReplyStruct]
+    event: type[ReplyStruct]
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         self.generation = generation
@@ -149,7 +149,7 @@ class GenerationReply(ABC):
 
     def failure(self, error: YaieError) -> bytes:
         """Return the last event of a stream that fails."""
-        return encode_event(msgspec.json.encode(error_body(error, self.generation.http_id)))
+        return encode_event(msgspec.json.encode(error_reply(error, self.generation.http_id)))
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the whole response with these choices."""

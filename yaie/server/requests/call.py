@@ -6,11 +6,11 @@ A `Translator` makes a call once; nothing changes it afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams
 from yaie.server.requests.digests import Digest
+from yaie.server.schemas.generation_replies import RenderedRequest
 from yaie.text.next_turn import Message, answer_message, common_length, known_prompts
 from yaie.text.output_parts import OutputParser, Part, PlainText
 
@@ -65,25 +65,24 @@ class Call:
         return len(self.requests) * self.sampling.n
 
 
-def render_call(call: Call, max_model_len: int) -> list[dict[str, Any]]:
-    """Return the engine requests of a call as JSON values; see `RenderedRequest`."""
+def render_call(call: Call, max_model_len: int) -> list[RenderedRequest]:
+    """Return the engine requests of a call for a reply."""
     return [_render_request(call, request, max_model_len) for request in call.requests]
 
 
-def _render_request(call: Call, request: GenerationRequest, max_model_len: int) -> dict[str, Any]:
+def _render_request(call: Call, request: GenerationRequest, max_model_len: int) -> RenderedRequest:
     sampling = request.sampling
     if sampling.max_tokens is None:
         sampling = replace(sampling, max_tokens=max_model_len - len(request.prompt_token_ids))
-    return {
-        "request_id": request.request_id,
-        "model": call.model,
-        "token_ids": request.prompt_token_ids,
-        "sampling_params": asdict(sampling),
-        "features": None,
-        "stream": call.stream,
-        "cache_salt": request.cache_salt or None,
-        "priority": request.priority,
-    }
+    return RenderedRequest(
+        request_id=request.request_id,
+        model=call.model,
+        token_ids=request.prompt_token_ids,
+        sampling_params=sampling,
+        stream=call.stream,
+        cache_salt=request.cache_salt or None,
+        priority=request.priority,
+    )
 
 
 def as_chat(parts: Sequence[Part]) -> list[Message]:

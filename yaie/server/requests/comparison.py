@@ -11,6 +11,7 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.server.requests.digests import Digest, Namespace, RecentDigests
+from yaie.server.schemas.cache import UsageExplanation
 
 NOT_FOUND, NAMESPACE, MESSAGES = "not_found", "namespace", "messages"
 # By the part that changed first, in the order of a prompt. A salt counts as a setting.
@@ -37,7 +38,7 @@ _OPENAI = {
 class CacheNotes:
     """Facts about the prefix cache that the reply of a request shows."""
 
-    explanation: dict[str, Any] | None = None  # made before the request starts
+    explanation: UsageExplanation | None = None  # made before the request starts
     compared: Compared | None = None
 
 

@@ -16,7 +16,15 @@ from yaie.server.requests.prompt_tokens import read_prompts
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
-from yaie.server.schemas.tokens import CountedBody, DetokenizeBody, TokenizeBody
+from yaie.server.schemas.reply_struct import ReplyStruct
+from yaie.server.schemas.tokens import (
+    CachedTokenCount,
+    CountedBody,
+    DetokenizeBody,
+    DetokenizedText,
+    TokenizeBody,
+    TokenList,
+)
 
 MAX_LISTED_TOKENS = 2**20  # of one answer or body
 
@@ -25,7 +33,7 @@ MAX_LISTED_TOKENS = 2**20  # of one answer or body
 class Tokens:
     """Answer about the tokens of a body."""
 
-    document: dict[str, Any]
+    reply: ReplyStruct
     ignored: tuple[str, ...] = ()  # names of fields without effect
     prompts: tuple[tuple[int, ...], ...] = ()  # those whose cached tokens are asked for
     cache_salt: str = ""
@@ -35,10 +43,10 @@ def count_tokens(translator: Translator, body: CountedBody) -> Tokens:
     """Return the `prompt_tokens` that the usage of the whole request would have."""
     fields = body.fields
     prompts, ignored = _prompts(translator, fields)
-    document = {"count": sum(map(len, prompts)), "max_model_len": translator.max_model_len}
+    reply = CachedTokenCount(count=sum(map(len, prompts)), max_model_len=translator.max_model_len)
     if not body.return_cached_tokens:
-        return Tokens(document, ignored)
-    return Tokens(document, ignored, tuple(map(tuple, prompts)), fields.get("cache_salt") or "")
+        return Tokens(reply, ignored)
+    return Tokens(reply, ignored, tuple(map(tuple, prompts)), fields.get("cache_salt") or "")
 
 
 def tokenize(translator: Translator, body: TokenizeBody) -> Tokens:
@@ -50,13 +58,13 @@ def tokenize(translator: Translator, body: TokenizeBody) -> Tokens:
     (tokens,), ignored = _prompts(translator, fields)
     _check_number(len(tokens), "prompt" if body.messages is None else "messages")
     to_text = translator.tokenizer.fast.id_to_token
-    document = {
-        "count": len(tokens),
-        "max_model_len": translator.max_model_len,
-        "tokens": tokens,
-        "token_strs": [to_text(token) for token in tokens] if with_texts else None,
-    }
-    return Tokens(document, ignored)
+    reply = TokenList(
+        count=len(tokens),
+        max_model_len=translator.max_model_len,
+        tokens=tokens,
+        token_strs=[to_text(token) for token in tokens] if with_texts else None,
+    )
+    return Tokens(reply, ignored)
 
 
 def detokenize(translator: Translator, body: DetokenizeBody) -> Tokens:
@@ -64,7 +72,7 @@ def detokenize(translator: Translator, body: DetokenizeBody) -> Tokens:
     _check_number(len(body.tokens), "tokens")
     ids = translator.prompts.token_ids(body.tokens, "tokens")
     text = translator.tokenizer.decode(ids, skip_special_tokens=False)
-    return Tokens({"prompt": text})
+    return Tokens(DetokenizedText(prompt=text))
 
 
 def _prompts(

@@ -12,7 +12,7 @@ import msgspec
 
 from yaie.base.errors import YaieError
 from yaie.base.types import TokenLogprobs
-from yaie.server.http.http_errors import ResponseCancelled, error_body
+from yaie.server.http.http_errors import ResponseCancelled, error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import token_logprobs
 from yaie.server.replies.reply import GenerationReply, InThread, RunLater, encode_named_event
@@ -29,8 +29,8 @@ from yaie.text.tokenizer import Tokenizer
 class ResponseObject(GenerationReply):
     """Response with output items, stored at its end unless the request forbids it."""
 
-    answer_schema = ResponseDocument
-    event_schema = ResponseEvent
+    whole = ResponseDocument
+    event = ResponseEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)
@@ -121,9 +121,9 @@ class ResponseObject(GenerationReply):
         """Return the events `error` and `response.failed`; a cancelled stream is incomplete."""
         if isinstance(error, ResponseCancelled):
             return self._ending(self._finish("cancelled"))
-        shown = error_body(error)["error"]
+        shown = error_reply(error).error
         document = self._describe_failure(error)
-        about = {name: shown[name] for name in ("code", "message", "param")}
+        about = {"code": shown.code, "message": shown.message, "param": shown.param}
         return self._write(
             [{"type": "error", **about}, {"type": "response.failed", "response": document}],
             is_end=True,
@@ -176,7 +176,7 @@ class ResponseObject(GenerationReply):
 
     def _describe_failure(self, error: YaieError) -> dict[str, Any]:
         document = self._document("failed", self._items.items())
-        message = error_body(error)["error"]["message"]
+        message = error_reply(error).error.message
         document["error"] = {"code": _failure_code(error), "message": message}
         return document
 

@@ -31,6 +31,7 @@ from yaie.server.responses_api.output_items import OutputItems
 from yaie.server.responses_api.response_store import Item, Link
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.responses import ResponsesBody
+from yaie.server.schemas.tokens import ResponseInputTokens
 from yaie.text.output_parts import Part
 
 # Fields with the same name and meaning in a chat.
@@ -113,7 +114,7 @@ def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens
     names = [translate_names(name, []) for name in translator.list_ignored(chat)] + without_effect(
         body
     )
-    return Tokens({"object": "response.input_tokens", "input_tokens": number}, tuple(names))
+    return Tokens(ResponseInputTokens(input_tokens=number), tuple(names))
 
 
 def chat_of_response(body: ResponsesBody) -> tuple[ChatBody, list[str]]:

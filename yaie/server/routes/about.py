@@ -5,10 +5,12 @@ from __future__ import annotations
 from html import escape
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from yaie.base.own_version import read_version
+from yaie.server.http.body import json_reply
 from yaie.server.schemas.probes import AboutServer, VersionReply
+from yaie.server.schemas.reply_struct import describe_reply
 
 router = APIRouter(tags=["about"])
 
@@ -46,12 +48,14 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto;
 """
 
 
+_DESCRIBED = describe_reply(AboutServer)
+_DESCRIBED["content"]["text/html"] = {"schema": {"type": "string"}}
+
+
 @router.head("/", include_in_schema=False)
 @router.get(
     "/",
-    responses={
-        200: {"model": AboutServer, "content": {"text/html": {"schema": {"type": "string"}}}}
-    },
+    responses={200: _DESCRIBED},
 )
 async def about(request: Request) -> Response:
     """Say what this server is; in HTML for browsers, else in JSON."""
@@ -59,8 +63,8 @@ async def about(request: Request) -> Response:
     described = request.app.description or _DESCRIPTION
     links = {name: root + path for name, (path, _) in _LINKS.items()}
     if "text/html" not in request.headers.get("accept", ""):
-        answer = AboutServer(version=read_version(), description=described, links=links)
-        return JSONResponse(answer.model_dump(), headers={"Vary": "Accept"})
+        reply = AboutServer(version=read_version(), description=described, links=links)
+        return json_reply(reply, headers={"Vary": "Accept"})
     items = "\n".join(
         f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'
         for name, (path, meaning) in _LINKS.items()
@@ -75,7 +79,7 @@ async def about(request: Request) -> Response:
 
 
 @router.head("/version", include_in_schema=False)
-@router.get("/version", responses={200: {"model": VersionReply}})
+@router.get("/version", responses={200: describe_reply(VersionReply)})
 async def get_version(request: Request) -> Response:
     """Return the version of the server."""
-    return JSONResponse({"version": read_version()})
+    return json_reply(VersionReply(version=read_version()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 from functools import partial
-from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -24,8 +23,8 @@ from yaie.base.queries import (
 )
 from yaie.base.types import EngineState
 from yaie.server.explain.explain_queries import Prompts, both_prompts, explain_prompt
-from yaie.server.explain.explanation import NUM_SHOWN
-from yaie.server.http.body import read_body
+from yaie.server.explain.explanation import NUM_SHOWN, compare_prompts
+from yaie.server.http.body import json_reply, read_body
 from yaie.server.http.middleware import read_keys
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -34,12 +33,15 @@ from yaie.server.requests.translator import Translator
 from yaie.server.routes.endpoint import CLIENT_CLOSED, describe_body
 from yaie.server.schemas.cache import (
     BranchesBody,
+    CacheBranch,
     CacheBranches,
     CacheExplanation,
     CacheStats,
     ExplainBody,
     FlushedCache,
+    ModelCache,
 )
+from yaie.server.schemas.reply_struct import describe_reply
 from yaie.text.tokenizer import Tokenizer
 
 router = APIRouter(tags=["cache"])
@@ -58,7 +60,7 @@ def _prompts(translator: Translator, body: ExplainBody) -> Prompts:
 @router.post(
     "/v1/cache/explain",
     openapi_extra=describe_body(ExplainBody, _EXAMPLES),
-    responses={200: {"model": CacheExplanation}},
+    responses={200: describe_reply(CacheExplanation)},
 )
 async def explain_cache(request: Request) -> Response:
     """Explain how many tokens of a prompt are cached, and why the rest is not."""
@@ -70,18 +72,24 @@ async def explain_cache(request: Request) -> Response:
         with await service.use(model, request.receive, deadline):
             work = service.translate(model, _prompts, body, deadline)
             prompt, other = await unless_gone(request.receive, work)
-            asked = explain_prompt(service, request, model, prompt, other)
-            document = await unless_gone(request.receive, asked)
+            explaining = explain_prompt(service, request, model, prompt)
+            found = await unless_gone(request.receive, explaining)
     except (ClientDisconnect, ClientGone):
         return Response(status_code=CLIENT_CLOSED)
-    document["model"] = body.model or model.name
-    return Response(msgspec.json.encode(document), media_type="application/json")
+    comparison = None
+    if other is not None:
+        comparison = await service.run_in_thread(compare_prompts, prompt, other)
+    return json_reply(
+        CacheExplanation(
+            model=body.model or model.name, comparison=comparison, **msgspec.structs.asdict(found)
+        )
+    )
 
 
 @router.post(
     "/v1/cache/branches",
     openapi_extra=describe_body(BranchesBody, {"all": {}, "two": {"limit": 2}}),
-    responses={200: {"model": CacheBranches}},
+    responses={200: describe_reply(CacheBranches)},
 )
 async def list_cache_branches(request: Request) -> Response:
     """List the largest branches of a namespace, those of one path in order."""
@@ -102,45 +110,44 @@ async def list_cache_branches(request: Request) -> Response:
     except (ClientDisconnect, ClientGone):
         return Response(status_code=CLIENT_CLOSED)
     assert isinstance(found, Branches)
-    tokenizer = model.tokenizer
-    document = await service.run_in_thread(partial(_branches, found, tokenizer))
-    document["model"] = body.model or model.name
-    return Response(msgspec.json.encode(document), media_type="application/json")
+    name, tokenizer = body.model or model.name, model.tokenizer
+    return json_reply(await service.run_in_thread(partial(_branches, name, found, tokenizer)))
 
 
-def _branches(found: Branches, tokenizer: Tokenizer) -> dict[str, Any]:
-    return {
-        "object": "cache.branches",
-        "tokens": found.num_tokens,
-        "is_complete": found.is_complete,
-        "branches": [
-            {
-                "text": tokenizer.decode(each.token_ids, False),
-                "start": each.start,
-                "tokens": each.num_tokens,
-                "tokens_below": each.num_tokens_below,
-                "depth": each.depth,
-                "live": each.num_live,
-                "uses": each.num_uses,
-                "age_tokens": found.clock - each.last_used,
-            }
+def _branches(model: str, found: Branches, tokenizer: Tokenizer) -> CacheBranches:
+    return CacheBranches(
+        model=model,
+        tokens=found.num_tokens,
+        is_complete=found.is_complete,
+        branches=[
+            CacheBranch(
+                text=tokenizer.decode(each.token_ids, False),
+                start=each.start,
+                tokens=each.num_tokens,
+                tokens_below=each.num_tokens_below,
+                depth=each.depth,
+                live=each.num_live,
+                uses=each.num_uses,
+                age_tokens=found.clock - each.last_used,
+            )
             for each in found.branches
         ],
-    }
+    )
 
 
 @router.head("/v1/cache/stats", include_in_schema=False)
-@router.get("/v1/cache/stats", responses={200: {"model": CacheStats}})
+@router.get("/v1/cache/stats", responses={200: describe_reply(CacheStats)})
 async def get_cache_stats(request: Request) -> Response:
     """Return numbers of tokens, nodes and namespaces of every loaded model."""
     service: Service = request.app.state.service
     answers = await _of_loaded(service, DescribeCache())
-    data = [{"model": model.name, **msgspec.structs.asdict(found)} for model, found in answers]
-    document = {"object": "list", "data": data}
-    return Response(msgspec.json.encode(document), media_type="application/json")
+    data = [
+        ModelCache(model=model.name, **msgspec.structs.asdict(found)) for model, found in answers
+    ]
+    return json_reply(CacheStats(data=data))
 
 
-@router.post("/v1/cache/flush", responses={200: {"model": FlushedCache}})
+@router.post("/v1/cache/flush", responses={200: describe_reply(FlushedCache)})
 async def flush_cache(request: Request) -> Response:
     """Evict every token that no running request needs, of every loaded model. Needs the admin key.
 
@@ -153,8 +160,7 @@ async def flush_cache(request: Request) -> Response:
         assert isinstance(found, Flushed)
         evicted += found.num_evicted_tokens
         kept += found.num_kept_tokens
-    document = {"object": "cache.flushed", "evicted_tokens": evicted, "kept_tokens": kept}
-    return Response(msgspec.json.encode(document), media_type="application/json")
+    return json_reply(FlushedCache(evicted_tokens=evicted, kept_tokens=kept))
 
 
 async def _of_loaded(service: Service, query: Query) -> list[tuple[ServedModel, Answer]]:

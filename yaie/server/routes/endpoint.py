@@ -17,7 +17,7 @@ from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
 from yaie.server.http.body import read_body
 from yaie.server.http.http_errors import RequestTimedOut, timeout_error
-from yaie.server.http.openapi import EVENTS, REFERENCE
+from yaie.server.http.openapi import EVENTS
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
 from yaie.server.ops.tracing import trace_of
@@ -35,6 +35,8 @@ from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.reply_struct import REFERENCE, describe_reply, reference_to
+from yaie.server.schemas.tokens import CachedTokenCount
 
 CLIENT_CLOSED = 499  # never sent; counted in the metrics
 
@@ -50,7 +52,7 @@ class Endpoint(Generic[Body]):
 
     schema: type[Body]
     translate: Callable[[Translator, Body], Call]
-    response: type[GenerationReply]
+    reply: type[GenerationReply]
     # Adds state of the server to a body before it is translated.
     prepare: Callable[[Request, Body], Body] = as_it_is
     examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
@@ -63,21 +65,21 @@ class Endpoint(Generic[Body]):
     @property
     def answers(self) -> dict[int | str, dict[str, Any]]:
         """The answer with status 200 for the OpenAPI page, whole and as a stream."""
-        answer: dict[str, Any] = {"description": "The answer, whole or as server-sent events"}
-        if (whole := self.response.answer_schema) is not None:
-            answer["model"] = whole
-        data: dict[str, Any] = {"type": "string"}
-        if (event := self.response.event_schema) is not None:
-            described = event.model_json_schema(ref_template=REFERENCE)
-            chunk = {**data, "contentMediaType": "application/json", "contentSchema": described}
-            data = {"anyOf": [chunk, {"const": DONE_MARK}]}
+        answer = describe_reply(self.reply.whole)
+        answer["description"] = "The answer, whole or as server-sent events"
+        chunk = {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": reference_to(self.reply.event),
+        }
+        data = {"anyOf": [chunk, {"const": DONE_MARK}]}
         schema = {
             "type": "object",
             "description": "One server-sent event",
             "properties": {"event": {"type": "string"}, "data": data},
             "required": ["data"],
         }
-        answer["content"] = {"text/event-stream": {"schema": schema}}
+        answer["content"][EVENTS] = {"schema": schema}
         return {200: answer}
 
     async def answer(self, request: Request) -> Response:
@@ -184,8 +186,8 @@ class Endpoint(Generic[Body]):
         headers = {**_name_ignored(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:
-            response = self.response(generation, model.tokenizer)
-            begun = response.begin(service.run_later, service.write_in_thread)
+            reply = self.reply(generation, model.tokenizer)
+            begun = reply.begin(service.run_later, service.write_in_thread)
             if begun is not None:
                 is_handed_over = True
                 if isinstance(begun, bytes):
@@ -193,13 +195,13 @@ class Endpoint(Generic[Body]):
                 return StreamingResponse(begun, headers=headers, media_type=EVENTS)
             if not call.stream:
                 return await reply_whole(
-                    request.receive, generation, response, headers, service.write_in_thread
+                    request.receive, generation, reply, headers, service.write_in_thread
                 )
             ping_s = service.settings.stream_ping_s
             first = await first_pieces(request.receive, generation, ping_s)
             is_handed_over = True
             write = service.write_in_thread
-            return EventStream(generation, response, first, headers, write, ping_s=ping_s)
+            return EventStream(generation, reply, first, headers, write, ping_s=ping_s)
         except ClientGone:
             return Response(status_code=CLIENT_CLOSED)
         finally:
@@ -275,9 +277,10 @@ class TokenEndpoint(Generic[Body]):
                 if found.prompts:
                     asked = count_cached(service, request, model, found.prompts, found.cache_salt)
                     cached = await unless_gone(request.receive, asked)
-                    found.document["cached_tokens"] = cached
+                    assert isinstance(found.reply, CachedTokenCount)
+                    found.reply.cached_tokens = cached
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
-        written = await service.write_in_thread(lambda: msgspec.json.encode(found.document))
+        written = await service.write_in_thread(lambda: msgspec.json.encode(found.reply))
         headers = {"X-YAIE-Ignored-Params": ", ".join(found.ignored)} if found.ignored else {}
         return Response(written, headers=headers, media_type="application/json")

@@ -5,37 +5,42 @@ Load balancers and monitors use HEAD too.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from yaie.base.errors import EngineUnavailable
 from yaie.base.own_version import read_version
 from yaie.base.stats import EngineStats
 from yaie.base.tenants import tenant_digest
 from yaie.base.types import EngineState
+from yaie.server.http.body import json_reply
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
-from yaie.server.schemas.probes import StateReply, StatsReply
+from yaie.server.schemas.probes import ModelState, StateReply, StatsReply, TokenRates
+from yaie.server.schemas.reply_struct import describe_reply
 
 router = APIRouter(tags=["operation"])
 
 
-_PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateReply}, 503: {"model": StateReply}}
+_PROBE: dict[int | str, dict[str, Any]] = {
+    200: describe_reply(StateReply),
+    503: describe_reply(StateReply),
+}
 
 
-def _state_json(service: Service) -> dict[str, Any]:
+def _state(service: Service) -> dict[str, Any]:
+    """Return the fields of `StateReply`."""
     is_busy = service.state is EngineState.READY and service.num_running > 0
     model = service.model()
     info, stats, age_s = model.info, model.stats, model.last_step_age_s
     return {
-        "server": "yaie",
         "status": "healthy" if service.state is EngineState.READY else service.state.value,
         "state": "busy" if is_busy else service.state.value,
-        "server_status": service.status.value,
+        "server_status": service.status,
         "reason": service.state_reason,
         "model": model.name,
         "restarts": service.num_restarts,
@@ -52,18 +57,18 @@ def _state_json(service: Service) -> dict[str, Any]:
     }
 
 
-def _residence_json(model: ServedModel) -> dict[str, Any]:
-    return {
-        "model": model.name,
-        "state": model.state.value,
-        "reason": model.state_reason,
-        "memory_bytes": model.memory_bytes if model.is_resident else 0,
-        "loads": model.num_loads,
-        "unloads": model.num_unloads,
-    }
+def _model_state(model: ServedModel) -> ModelState:
+    return ModelState(
+        model=model.name,
+        state=model.state,
+        reason=model.state_reason,
+        memory_bytes=model.memory_bytes if model.is_resident else 0,
+        loads=model.num_loads,
+        unloads=model.num_unloads,
+    )
 
 
-def _public(service: Service, stats: EngineStats) -> EngineStats:
+def _hide_tenants(service: Service, stats: EngineStats) -> EngineStats:
     """Return statistics with tenants by digest: names of users are hashed, as keys are already."""
     if service.settings.api_keys:
         return stats
@@ -76,7 +81,8 @@ def _public(service: Service, stats: EngineStats) -> EngineStats:
 
 def _probe(service: Service, is_good: bool, **fields: str) -> Response:
     headers = {} if is_good else {"Retry-After": str(EngineUnavailable.retry_after_s)}
-    return JSONResponse({**_state_json(service), **fields}, 200 if is_good else 503, headers)
+    state = StateReply(**(_state(service) | fields))
+    return json_reply(state, 200 if is_good else 503, headers)
 
 
 @router.head("/health", include_in_schema=False)
@@ -129,12 +135,12 @@ async def metrics(request: Request) -> Response:
     if service.settings.metrics_port is not None:
         raise NotFound("this port has no metrics; see YAIE_METRICS_PORT")
     if request.headers.get("accept", "").startswith("application/json"):
-        return JSONResponse(service.metrics.values())
+        return json_reply(service.metrics.values())
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.head("/stats", include_in_schema=False)
-@router.get("/stats", responses={200: {"model": StatsReply}})
+@router.get("/stats", responses={200: describe_reply(StatsReply)})
 async def stats(request: Request) -> Response:
     """Return an engine's statistics and description as JSON: of `?model=`, else the first model.
 
@@ -143,22 +149,20 @@ async def stats(request: Request) -> Response:
     service: Service = request.app.state.service
     model = service.model(request.query_params.get("model"))
     numbers = model.stats
-    return JSONResponse(
-        {
-            **_state_json(service),
-            "model": model.name,
-            "models": [_residence_json(each) for each in service.models.values()],
-            "started_at": int(service.started_at),
-            "tokens_per_second": {
-                "last_minute": round(service.rate.last_minute, 3),
-                "lifetime": round(service.rate.lifetime, 3),
-            },
-            "waiting_turns": len(service.next_turn_prefill),
-            "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
-            "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
-            if numbers.kv_tokens_unshared
-            else 0.0,
-            "info": None if model.info is None else asdict(model.info),
-            "stats": asdict(_public(service, numbers)),
-        }
+    rate = service.rate
+    reply = StatsReply(
+        **(_state(service) | {"model": model.name}),
+        models=[_model_state(each) for each in service.models.values()],
+        started_at=int(service.started_at),
+        tokens_per_second=TokenRates(
+            last_minute=round(rate.last_minute, 3), lifetime=round(rate.lifetime, 3)
+        ),
+        waiting_turns=len(service.next_turn_prefill),
+        hit_rate=numbers.cached_tokens / max(1, numbers.prompt_tokens),
+        kv_read_saved=1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
+        if numbers.kv_tokens_unshared
+        else 0.0,
+        info=model.info,
+        stats=_hide_tenants(service, numbers),
     )
+    return json_reply(reply)

@@ -9,6 +9,7 @@ from yaie.server.anthropic.message_reply import MessageReply
 from yaie.server.anthropic.messages_translation import count_messages_tokens, messages_call
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
+from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.tokens import InputTokenCount
 
 router = APIRouter(tags=["messages"])
@@ -45,7 +46,7 @@ async def create_message(request: Request) -> Response:
     "/v1/messages/count_tokens",
     tags=["tokens"],
     openapi_extra=COUNT.openapi,
-    responses={200: {"model": InputTokenCount}},
+    responses={200: describe_reply(InputTokenCount)},
 )
 async def count_message_tokens(request: Request) -> Response:
     """Count the input tokens of a request for a message."""

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import MAX_LOGPROBS, MAX_SEQUENCES_PER_REQUEST
+from yaie.server.http.body import json_reply
 from yaie.server.http.http_errors import is_of_messages
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -23,6 +24,7 @@ from yaie.server.schemas.models import (
     ModelLimits,
     ModelList,
 )
+from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.shared_fields import MAX_LISTED
 from yaie.text.chat_template import MAX_MESSAGES, MAX_TOOLS
 
@@ -91,7 +93,7 @@ def _messages_page(cards: list[MessagesModelCard], query: Mapping[str, str]) -> 
 
 
 @router.head("/v1/models", include_in_schema=False)
-@router.get("/v1/models", responses={200: {"model": ModelList | MessagesModelList}})
+@router.get("/v1/models", responses={200: describe_reply(ModelList, MessagesModelList)})
 async def list_models(request: Request) -> Response:
     """List the served models; fields of a model are null while it loads.
 
@@ -103,20 +105,22 @@ async def list_models(request: Request) -> Response:
         page = _messages_page(
             [_messages_card(model, name) for model, name in named], request.query_params
         )
-        return JSONResponse(page.model_dump())
+        return json_reply(page)
     cards = [_card(service, model, name) for model, name in named]
-    return JSONResponse(ModelList(data=cards).model_dump())
+    return json_reply(ModelList(data=cards))
 
 
 @router.head("/v1/models/{model_id:path}", include_in_schema=False)
-@router.get("/v1/models/{model_id:path}", responses={200: {"model": ModelCard | MessagesModelCard}})
+@router.get(
+    "/v1/models/{model_id:path}", responses={200: describe_reply(ModelCard, MessagesModelCard)}
+)
 async def get_model(request: Request, model_id: str) -> Response:
     """Describe one model; its name may contain slashes."""
     service: Service = request.app.state.service
     model = service.model(model_id)
     if is_of_messages(request.scope):
-        return JSONResponse(_messages_card(model, model_id or model.name).model_dump())
-    return JSONResponse(_card(service, model, model_id or model.name).model_dump())
+        return json_reply(_messages_card(model, model_id or model.name))
+    return json_reply(_card(service, model, model_id or model.name))
 
 
 @router.post("/v1/embeddings", include_in_schema=False)

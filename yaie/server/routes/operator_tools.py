@@ -5,13 +5,14 @@ from __future__ import annotations
 import hmac
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from yaie.base.errors import AuthenticationFailed, InvalidRequest
-from yaie.server.http.body import parse_json, read_body
+from yaie.server.http.body import json_reply, parse_json, read_body
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
 from yaie.server.schemas.operator_tools import ExecuteBody, ToolList, ToolReply
+from yaie.server.schemas.reply_struct import describe_reply
 
 router = APIRouter(tags=["tools"])
 TOOL_KEY = "X-Tool-Key"
@@ -30,7 +31,7 @@ _BODY = {
 
 
 @router.head("/v1/tools", include_in_schema=False)
-@router.get("/v1/tools", responses={200: {"model": ToolList}})
+@router.get("/v1/tools", responses={200: describe_reply(ToolList)})
 async def list_tools(request: Request) -> Response:
     """List the functions that the operator registered, and the models' forms of tool calls."""
     service = _service(request)
@@ -38,16 +39,16 @@ async def list_tools(request: Request) -> Response:
         name: model.abilities.tool_format if model.abilities else None
         for name, model in service.models.items()
     }
-    answer = {
-        "object": "list",
-        "data": request.app.state.operator_tools.documents(),
-        "parsers": parsers,
-        "execution": bool(service.settings.tool_key),
-    }
-    return JSONResponse(answer)
+    return json_reply(
+        ToolList(
+            data=request.app.state.operator_tools.describe(),
+            parsers=parsers,
+            execution=bool(service.settings.tool_key),
+        )
+    )
 
 
-@router.post("/v1/tools/execute", openapi_extra=_BODY, responses={200: {"model": ToolReply}})
+@router.post("/v1/tools/execute", openapi_extra=_BODY, responses={200: describe_reply(ToolReply)})
 async def execute_tool(request: Request) -> Response:
     """Run a registered function with checked arguments. Needs the header `X-Tool-Key`.
 
@@ -68,8 +69,7 @@ async def execute_tool(request: Request) -> Response:
         if not isinstance(arguments, dict):
             raise InvalidRequest("arguments must be a JSON object", param="arguments")
     result = await request.app.state.operator_tools.execute(body.name, arguments)
-    answer = ToolReply(name=body.name, content=result.content, is_error=result.is_error)
-    return JSONResponse(answer.model_dump())
+    return json_reply(ToolReply(name=body.name, content=result.content, is_error=result.is_error))
 
 
 def _service(request: Request) -> Service:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from yaie.server.routes.completions import CHAT, COMPLETION
 from yaie.server.schemas.generation_replies import RenderedRequest
+from yaie.server.schemas.reply_struct import describe_reply
 
 router = APIRouter(tags=["render"])
 
@@ -17,7 +18,7 @@ router = APIRouter(tags=["render"])
 @router.post(
     "/v1/chat/completions/render",
     openapi_extra=CHAT.openapi,
-    responses={200: {"model": RenderedRequest}},
+    responses={200: describe_reply(RenderedRequest)},
 )
 async def render_chat_completion(request: Request) -> Response:
     """Return the token ids of a conversation, and its sampling parameters."""
@@ -27,7 +28,7 @@ async def render_chat_completion(request: Request) -> Response:
 @router.post(
     "/v1/completions/render",
     openapi_extra=COMPLETION.openapi,
-    responses={200: {"model": list[RenderedRequest]}},
+    responses={200: describe_reply(RenderedRequest, is_list=True)},
 )
 async def render_completion(request: Request) -> Response:
     """Return the token ids of each prompt, and its sampling parameters."""

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from yaie.server.http.body import json_reply
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
-from yaie.server.schemas.base import Documented
+from yaie.server.schemas.reply_struct import ReplyStruct, describe_reply
 
 router = APIRouter(tags=["completions"])
 
 
-class AbortedRequest(Documented):
+class AbortedRequest(ReplyStruct, kw_only=True):
     """Id of an aborted request."""
 
     id: str
-    object: Literal["request.aborted"]
-    aborted: Literal[True]
+    object: Literal["request.aborted"] = "request.aborted"
+    aborted: bool = True
 
 
-@router.delete("/v1/requests/{request_id}", responses={200: {"model": AbortedRequest}})
+@router.delete("/v1/requests/{request_id}", responses={200: describe_reply(AbortedRequest)})
 async def abort_request(request: Request, request_id: str) -> Response:
     """End a running request within one step; its answer has the finish reason `abort`.
 
@@ -34,4 +35,4 @@ async def abort_request(request: Request, request_id: str) -> Response:
             f"no request with the id {request_id[:100]!r} is running; send the id of its response "
             "or its X-Request-ID"
         )
-    return JSONResponse({"id": request_id, "object": "request.aborted", "aborted": True})
+    return json_reply(AbortedRequest(id=request_id))

@@ -19,6 +19,7 @@ from yaie.server.responses_api.response_object import ResponseObject, number_eve
 from yaie.server.responses_api.response_store import Item, StoreAccess
 from yaie.server.responses_api.responses_translation import count_response_tokens, respond
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
+from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.response_replies import (
     DeletedResponse,
     InputItems,
@@ -81,7 +82,7 @@ async def create_response(request: Request) -> Response:
     "/v1/responses/input_tokens",
     tags=["tokens"],
     openapi_extra=COUNT.openapi,
-    responses={200: {"model": ResponseInputTokens}},
+    responses={200: describe_reply(ResponseInputTokens)},
 )
 async def count_input_tokens(request: Request) -> Response:
     """Count the input tokens of a request for a response."""
@@ -139,7 +140,7 @@ def _read_start(query: Mapping[str, str]) -> int | None:
     return int(after) if after else -1
 
 
-@router.delete("/v1/responses/{response_id}", responses={200: {"model": DeletedResponse}})
+@router.delete("/v1/responses/{response_id}", responses={200: describe_reply(DeletedResponse)})
 async def delete_response(request: Request, response_id: str) -> Response:
     """Remove a stored response; later turns of its conversation keep its items."""
     place = _place(request)
@@ -149,7 +150,9 @@ async def delete_response(request: Request, response_id: str) -> Response:
     return _json(msgspec.json.encode(deleted))
 
 
-@router.post("/v1/responses/{response_id}/cancel", responses={200: {"model": ResponseDocument}})
+@router.post(
+    "/v1/responses/{response_id}/cancel", responses={200: describe_reply(ResponseDocument)}
+)
 async def cancel_response(request: Request, response_id: str) -> Response:
     """Cancel a response in progress; return a finished one as it is."""
     place = _place(request)
@@ -166,7 +169,7 @@ async def cancel_response(request: Request, response_id: str) -> Response:
 @router.get(
     "/v1/responses/{response_id}/input_items",
     openapi_extra=_query(order="string", after="string", limit="integer"),
-    responses={200: {"model": InputItems}},
+    responses={200: describe_reply(InputItems)},
 )
 async def list_input_items(request: Request, response_id: str) -> Response:
     """List the items that the model saw: those of earlier turns, then the input of this one."""

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from yaie.server.requests.token_counts import count_tokens, detokenize, tokenize
 from yaie.server.routes.endpoint import TokenEndpoint
+from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.tokens import (
     CachedTokenCount,
     CountedBody,
@@ -39,21 +40,27 @@ DETOKENIZE = TokenEndpoint(
 
 
 @router.post(
-    "/v1/count_tokens", openapi_extra=COUNT.openapi, responses={200: {"model": CachedTokenCount}}
+    "/v1/count_tokens",
+    openapi_extra=COUNT.openapi,
+    responses={200: describe_reply(CachedTokenCount)},
 )
 async def count_prompt_tokens(request: Request) -> Response:
     """Count the tokens of a chat or text completion's prompt."""
     return await COUNT.answer(request)
 
 
-@router.post("/tokenize", openapi_extra=TOKENIZE.openapi, responses={200: {"model": TokenList}})
+@router.post(
+    "/tokenize", openapi_extra=TOKENIZE.openapi, responses={200: describe_reply(TokenList)}
+)
 async def tokenize_prompt(request: Request) -> Response:
     """Return the tokens of a text or of a conversation."""
     return await TOKENIZE.answer(request)
 
 
 @router.post(
-    "/detokenize", openapi_extra=DETOKENIZE.openapi, responses={200: {"model": DetokenizedText}}
+    "/detokenize",
+    openapi_extra=DETOKENIZE.openapi,
+    responses={200: describe_reply(DetokenizedText)},
 )
 async def detokenize_tokens(request: Request) -> Response:
     """Return the text of tokens."""

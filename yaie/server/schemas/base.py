@@ -1,4 +1,4 @@
-"""Bases of request bodies and documented replies, and the fields of bodies as data."""
+"""Bases of request bodies, and their fields as data."""
 
 from __future__ import annotations
 
@@ -96,9 +96,3 @@ class RequestBody(BaseModel):
     def tenant(self) -> str:
         """Tenant of the request by its `user` field; empty without one."""
         return tenant_name(getattr(self, "user", None))
-
-
-class Documented(BaseModel):
-    """Answer whose attribute docstrings are the descriptions of its fields."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True, protected_namespaces=())

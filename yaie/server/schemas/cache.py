@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from yaie.base.errors import InvalidRequest, as_shown
-from yaie.server.schemas.base import Documented, RequestBody
+from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.server.schemas.shared_fields import WholeNumber
 from yaie.server.schemas.tokens import CountBody
 
@@ -42,7 +43,7 @@ class BranchesBody(RequestBody):
         return limit
 
 
-class CacheBranch(Documented):
+class CacheBranch(ReplyStruct, kw_only=True):
     """One edge of the tree: consecutive tokens behind which paths part, or end."""
 
     text: str
@@ -61,10 +62,10 @@ class CacheBranch(Documented):
     """Tokens that the engine has processed since its last use."""
 
 
-class CacheBranches(Documented):
+class CacheBranches(ReplyStruct, kw_only=True):
     """The largest branches of a namespace, with all tokens below them counted."""
 
-    object: Literal["cache.branches"]
+    object: Literal["cache.branches"] = "cache.branches"
     model: str
     tokens: int
     """Of the namespace."""
@@ -73,7 +74,7 @@ class CacheBranches(Documented):
     branches: list[CacheBranch]
 
 
-class ModelCache(Documented):
+class ModelCache(ReplyStruct, kw_only=True):
     """Numbers of one model's cache. Live tokens are those of running sequences."""
 
     model: str
@@ -92,22 +93,22 @@ class ModelCache(Documented):
     remembered_bytes: int
 
 
-class CacheStats(Documented):
+class CacheStats(ReplyStruct, kw_only=True):
     """Numbers of the caches of all loaded models."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[ModelCache]
 
 
-class FlushedCache(Documented):
+class FlushedCache(ReplyStruct, kw_only=True):
     """Tokens that a flush evicted, and those that running sequences need."""
 
-    object: Literal["cache.flushed"]
+    object: Literal["cache.flushed"] = "cache.flushed"
     evicted_tokens: int
     kept_tokens: int
 
 
-class HeldText(Documented):
+class HeldText(ReplyStruct, kw_only=True):
     """One continuation that is held where the prompt leaves the cache."""
 
     text: str
@@ -118,7 +119,7 @@ class HeldText(Documented):
     """Tokens that the engine has processed since its last use."""
 
 
-class Place(Documented):
+class Place(ReplyStruct, kw_only=True):
     """One token of a prompt."""
 
     field: str
@@ -129,7 +130,7 @@ class Place(Documented):
     """The text from it on."""
 
 
-class Divergence(Place):
+class Divergence(Place, kw_only=True):
     """The first token that is not held."""
 
     position: int
@@ -138,7 +139,7 @@ class Divergence(Place):
     """The continuations that are held in its place, latest use first."""
 
 
-class EvictedTokens(Documented):
+class EvictedTokens(ReplyStruct, kw_only=True):
     """Tokens of the prompt that were held once."""
 
     tokens: int
@@ -151,7 +152,7 @@ class EvictedTokens(Documented):
     reason: Literal["capacity", "flushed"]
 
 
-class Comparison(Documented):
+class Comparison(ReplyStruct, kw_only=True):
     """The place where two prompts part."""
 
     prompt_tokens: int
@@ -166,7 +167,7 @@ class Comparison(Documented):
     other: Place | None
 
 
-class UsageExplanation(Documented):
+class UsageExplanation(ReplyStruct, kw_only=True):
     """Cached part of a prompt, and the cause of the rest."""
 
     prompt_tokens: int
@@ -176,7 +177,7 @@ class UsageExplanation(Documented):
     """Null if only the last token is missing, which is always computed."""
     reason: str
     """The cause as a sentence."""
-    changed: list[Literal["model", "system", "tools", "options"]]
+    changed: list[str]
     """With the cause `template_changed`: the parts that the last turn had otherwise."""
     divergence: Divergence | None
     eviction: EvictedTokens | None
@@ -185,10 +186,10 @@ class UsageExplanation(Documented):
     """Leading tokens that another namespace of the same key holds."""
 
 
-class CacheExplanation(UsageExplanation):
+class CacheExplanation(UsageExplanation, kw_only=True):
     """Answer of `POST /v1/cache/explain`."""
 
-    object: Literal["cache.explanation"]
+    object: Literal["cache.explanation"] = "cache.explanation"
     model: str
     comparison: Comparison | None
     """With `compare_with`."""

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
-from yaie.server.schemas.base import Documented
+from msgspec import UNSET, UnsetType
+
+from yaie.base.types import SamplingParams
 from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 Finish = Literal["stop", "length", "tool_calls", "function_call", "abort"]
 
 
-class CachedTokens(Documented):
+class CachedTokens(ReplyStruct, kw_only=True):
     """Details on the tokens of the prompt."""
 
     cached_tokens: int
     """Prompt tokens that were not computed for this request."""
 
 
-class ReasoningTokens(Documented):
+class ReasoningTokens(ReplyStruct, kw_only=True):
     """Details on the tokens of the answer."""
 
     reasoning_tokens: int
 
 
-class CompletionUsage(Documented):
+class CompletionUsage(ReplyStruct, kw_only=True):
     """Numbers of tokens, over all choices."""
 
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
     prompt_tokens_details: CachedTokens
-    completion_tokens_details: ReasoningTokens | None = None
+    completion_tokens_details: ReasoningTokens | UnsetType = UNSET
     """Present if a model has thought before its answer."""
-    processing_time: float | None = None
+    processing_time: float | UnsetType = UNSET
     """Seconds, in the usage of a finished request."""
-    tokens_per_second: float | None = None
+    tokens_per_second: float | UnsetType = UNSET
     """Completion tokens over that time."""
-    cache_explanation: UsageExplanation | None = None
+    cache_explanation: UsageExplanation | UnsetType = UNSET
     """Present with `explain_cache`."""
 
 
-class CalledFunction(Documented):
+class CalledFunction(ReplyStruct, kw_only=True):
     """Function of a tool call."""
 
     name: str
@@ -48,7 +52,7 @@ class CalledFunction(Documented):
     """JSON, as the model wrote it."""
 
 
-class ToolCallReply(Documented):
+class ToolCallReply(ReplyStruct, kw_only=True):
     """Call of a tool."""
 
     id: str
@@ -56,23 +60,23 @@ class ToolCallReply(Documented):
     function: CalledFunction
 
 
-class FunctionDelta(Documented):
+class FunctionDelta(ReplyStruct, kw_only=True):
     """Growth of the function of a tool call."""
 
-    name: str | None = None
-    arguments: str | None = None
+    name: str | UnsetType = UNSET
+    arguments: str | UnsetType = UNSET
 
 
-class ToolCallDelta(Documented):
+class ToolCallDelta(ReplyStruct, kw_only=True):
     """Growth of a tool call; its first delta has id and name."""
 
     index: int
-    id: str | None = None
-    type: Literal["function"] | None = None
+    id: str | UnsetType = UNSET
+    type: Literal["function"] | UnsetType = UNSET
     function: FunctionDelta
 
 
-class TopLogprob(Documented):
+class TopLogprob(ReplyStruct, kw_only=True):
     """Log-probability of one token."""
 
     token: str
@@ -80,20 +84,20 @@ class TopLogprob(Documented):
     bytes: list[int]
 
 
-class TokenLogprob(TopLogprob):
+class TokenLogprob(TopLogprob, kw_only=True):
     """Log-probability of a sampled token, and of the most likely ones."""
 
     top_logprobs: list[TopLogprob]
 
 
-class ChatLogprobs(Documented):
+class ChatLogprobs(ReplyStruct, kw_only=True):
     """Log-probabilities of a chat choice, one entry for each token."""
 
     content: list[TokenLogprob]
     refusal: None
 
 
-class PromptLogprob(Documented):
+class PromptLogprob(ReplyStruct, kw_only=True):
     """Log-probability of a token at one position of the prompt."""
 
     logprob: float
@@ -105,7 +109,7 @@ class PromptLogprob(Documented):
 PromptLogprobs = list[dict[str, PromptLogprob] | None]
 
 
-class AboutReply(Documented):
+class AboutReply(ReplyStruct, kw_only=True):
     """Fields that every answer and every chunk begin with."""
 
     id: str
@@ -113,24 +117,24 @@ class AboutReply(Documented):
     model: str
     system_fingerprint: str
     """Equal for answers of the same model, version and settings."""
-    service_tier: Literal["default"] | None = None
+    service_tier: Literal["default"] | UnsetType = UNSET
     """If the request has it."""
 
 
-class ChatMessage(Documented):
+class ChatMessage(ReplyStruct, kw_only=True):
     """Message of the assistant."""
 
     role: Literal["assistant"]
     content: str | None
-    reasoning_content: str | None = None
+    reasoning_content: str | UnsetType = UNSET
     """Thoughts before the answer, of models that have them."""
     refusal: None
-    tool_calls: list[ToolCallReply] | None = None
-    function_call: CalledFunction | None = None
+    tool_calls: list[ToolCallReply] | UnsetType = UNSET
+    function_call: CalledFunction | UnsetType = UNSET
     """In place of `tool_calls`, if the request has `functions`."""
 
 
-class ChatChoice(Documented):
+class ChatChoice(ReplyStruct, kw_only=True):
     """One of `n` answers."""
 
     index: int
@@ -139,57 +143,57 @@ class ChatChoice(Documented):
     finish_reason: Finish
     stop_reason: str | int | None
     """Stop string or stop token that ended the answer."""
-    tool_parse_error: str | None = None
+    tool_parse_error: str | UnsetType = UNSET
     """Reason why a tool call could not be read."""
-    token_ids: list[int] | None = None
+    token_ids: list[int] | UnsetType = UNSET
     """With `return_token_ids`."""
 
 
-class ChatCompletion(AboutReply):
+class ChatCompletion(AboutReply, kw_only=True):
     """Whole answer of `POST /v1/chat/completions`."""
 
     object: Literal["chat.completion"]
     choices: list[ChatChoice]
     usage: CompletionUsage
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | UnsetType = UNSET
     """With `return_token_ids`."""
-    prompt_logprobs: PromptLogprobs | None = None
+    prompt_logprobs: PromptLogprobs | UnsetType = UNSET
     """With the field of that name, by token id at each position."""
 
 
-class ChatDelta(Documented):
+class ChatDelta(ReplyStruct, kw_only=True):
     """Growth of a message."""
 
-    role: Literal["assistant"] | None = None
-    content: str | None = None
-    reasoning_content: str | None = None
-    tool_calls: list[ToolCallDelta] | None = None
-    function_call: FunctionDelta | None = None
+    role: Literal["assistant"] | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+    tool_calls: list[ToolCallDelta] | UnsetType = UNSET
+    function_call: FunctionDelta | UnsetType = UNSET
 
 
-class ChatChunkChoice(Documented):
+class ChatChunkChoice(ReplyStruct, kw_only=True):
     """Growth of one answer; its last one has the reason of its end."""
 
     index: int
     delta: ChatDelta
-    logprobs: ChatLogprobs | None = None
+    logprobs: ChatLogprobs | None
     finish_reason: Finish | None
-    stop_reason: str | int | None = None
-    tool_parse_error: str | None = None
-    token_ids: list[int] | None = None
+    stop_reason: str | int | UnsetType | None = UNSET
+    tool_parse_error: str | UnsetType = UNSET
+    token_ids: list[int] | UnsetType = UNSET
 
 
-class ChatCompletionChunk(AboutReply):
+class ChatCompletionChunk(AboutReply, kw_only=True):
     """Event of a streamed answer of `POST /v1/chat/completions`."""
 
     object: Literal["chat.completion.chunk"]
     choices: list[ChatChunkChoice]
-    usage: CompletionUsage | None = None
+    usage: CompletionUsage | UnsetType | None = UNSET
     """In the last chunk, with `stream_options.include_usage`, or in every chunk."""
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | UnsetType = UNSET
 
 
-class TextLogprobs(Documented):
+class TextLogprobs(ReplyStruct, kw_only=True):
     """Log-probabilities of a text completion, as parallel lists."""
 
     tokens: list[str]
@@ -198,7 +202,7 @@ class TextLogprobs(Documented):
     text_offset: list[int]
 
 
-class TextChoice(Documented):
+class TextChoice(ReplyStruct, kw_only=True):
     """One completion of one prompt."""
 
     index: int
@@ -206,53 +210,53 @@ class TextChoice(Documented):
     logprobs: TextLogprobs | None
     finish_reason: Finish
     stop_reason: str | int | None
-    token_ids: list[int] | None = None
-    prompt_token_ids: list[int] | None = None
-    prompt_logprobs: PromptLogprobs | None = None
+    token_ids: list[int] | UnsetType = UNSET
+    prompt_token_ids: list[int] | UnsetType = UNSET
+    prompt_logprobs: PromptLogprobs | UnsetType = UNSET
     """With the field of that name, by token id at each position."""
 
 
-class TextCompletion(AboutReply):
+class TextCompletion(AboutReply, kw_only=True):
     """Whole answer of `POST /v1/completions`."""
 
     object: Literal["text_completion"]
     choices: list[TextChoice]
     usage: CompletionUsage
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | UnsetType = UNSET
     """With `return_token_ids`, for a single prompt."""
 
 
-class TextChunkChoice(Documented):
+class TextChunkChoice(ReplyStruct, kw_only=True):
     """Growth of one completion."""
 
     index: int
     text: str
     logprobs: TextLogprobs | None
     finish_reason: Finish | None
-    stop_reason: str | int | None = None
-    token_ids: list[int] | None = None
-    prompt_token_ids: list[int] | None = None
+    stop_reason: str | int | UnsetType | None = UNSET
+    token_ids: list[int] | UnsetType = UNSET
+    prompt_token_ids: list[int] | UnsetType = UNSET
 
 
-class TextCompletionChunk(AboutReply):
+class TextCompletionChunk(AboutReply, kw_only=True):
     """Event of a streamed answer of `POST /v1/completions`."""
 
     object: Literal["text_completion"]
     choices: list[TextChunkChoice]
-    usage: CompletionUsage | None = None
-    prompt_token_ids: list[int] | None = None
+    usage: CompletionUsage | UnsetType | None = UNSET
+    prompt_token_ids: list[int] | UnsetType = UNSET
 
 
-class RenderedRequest(Documented):
+class RenderedRequest(ReplyStruct, kw_only=True):
     """One engine request, named as vLLM names its parts."""
 
     request_id: str
     model: str
-    token_ids: list[int]
+    token_ids: Sequence[int]
     """Ids of the prompt, special tokens included."""
-    sampling_params: dict[str, Any]
+    sampling_params: SamplingParams
     """Sampling parameters with all defaults; `max_tokens` includes the end of the context."""
-    features: None
+    features: None = None
     """Images and audio, in vLLM."""
     stream: bool
     cache_salt: str | None

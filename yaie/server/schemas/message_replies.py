@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from yaie.server.schemas.base import Documented
+from msgspec import UNSET, UnsetType
+
 from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 StopReason = Literal[
     "end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"
 ]
 
 
-class MessageUsage(Documented):
+class MessageUsage(ReplyStruct, kw_only=True):
     """Numbers of tokens; the prompt is the sum of the three input counts."""
 
     input_tokens: int
@@ -22,41 +24,41 @@ class MessageUsage(Documented):
     cache_read_input_tokens: int
     """Cached prompt tokens."""
     output_tokens: int
-    cache_explanation: UsageExplanation | None = None
+    cache_explanation: UsageExplanation | UnsetType = UNSET
     """Present with `explain_cache`."""
 
 
-class CacheMissReason(Documented):
+class CacheMissReason(ReplyStruct, kw_only=True):
     """First part in which a prompt differs from that of the previous message."""
 
     type: Literal[
         "model_changed", "system_changed", "tools_changed", "messages_changed",
         "previous_message_not_found", "unavailable",
     ]  # fmt: skip
-    cache_missed_input_tokens: int | None = None
+    cache_missed_input_tokens: int | UnsetType = UNSET
     """Tokens of the previous prompt that were not cached for this one."""
 
 
-class MessageDiagnostics(Documented):
+class MessageDiagnostics(ReplyStruct, kw_only=True):
     """Comparison of a prompt with that of the previous message."""
 
     cache_miss_reason: CacheMissReason
 
 
-class ContentBlock(Documented):
+class ContentBlock(ReplyStruct, kw_only=True):
     """Block of type `text`, `thinking` or `tool_use`, with the fields of its type."""
 
     type: Literal["text", "thinking", "tool_use"]
-    text: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
+    text: str | UnsetType = UNSET
+    thinking: str | UnsetType = UNSET
+    signature: str | UnsetType = UNSET
     """Digest of the thinking; it is not checked."""
-    id: str | None = None
-    name: str | None = None
-    input: dict[str, Any] | None = None
+    id: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    input: dict[str, Any] | UnsetType = UNSET
 
 
-class MessageDocument(Documented):
+class MessageDocument(ReplyStruct, kw_only=True):
     """Whole answer of `POST /v1/messages`."""
 
     id: str
@@ -68,25 +70,25 @@ class MessageDocument(Documented):
     """Null at the start of a stream."""
     stop_sequence: str | None
     usage: MessageUsage
-    diagnostics: MessageDiagnostics | None = None
+    diagnostics: MessageDiagnostics | UnsetType | None = UNSET
     """Present if it was requested; null if the prompt continues the previous message's."""
 
 
-class MessageEvent(Documented):
+class MessageEvent(ReplyStruct, kw_only=True):
     """Event of a streamed message; its fields depend on its type."""
 
     type: Literal[
         "message_start", "ping", "content_block_start", "content_block_delta",
         "content_block_stop", "message_delta", "message_stop", "error",
     ]  # fmt: skip
-    message: MessageDocument | None = None
-    index: int | None = None
+    message: MessageDocument | UnsetType = UNSET
+    index: int | UnsetType = UNSET
     """Place of the content block."""
-    content_block: ContentBlock | None = None
-    delta: dict[str, Any] | None = None
+    content_block: ContentBlock | UnsetType = UNSET
+    delta: dict[str, Any] | UnsetType = UNSET
     """Growth of a content block, or the reason of the end."""
-    usage: MessageUsage | None = None
-    tool_parse_error: str | None = None
+    usage: MessageUsage | UnsetType = UNSET
+    tool_parse_error: str | UnsetType = UNSET
     """Reason why a tool call stayed text, with the reason of the end."""
-    error: dict[str, Any] | None = None
-    request_id: str | None = None
+    error: dict[str, Any] | UnsetType = UNSET
+    request_id: str | UnsetType | None = UNSET

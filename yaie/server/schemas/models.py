@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from yaie.server.schemas.base import Documented
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 
-class ModelLimits(Documented):
+class ModelLimits(ReplyStruct, kw_only=True):
     """Largest values that a request for the model may have."""
 
     max_choices: int
@@ -20,10 +20,10 @@ class ModelLimits(Documented):
     max_body_bytes: int
 
 
-class ModelCapabilities(Documented):
+class ModelCapabilities(ReplyStruct, kw_only=True):
     """Abilities of the model by its chat template."""
 
-    completion: Literal[True] = True
+    completion: bool = True
     chat: bool
     tools: bool
     """The template shows tools to the model."""
@@ -31,14 +31,14 @@ class ModelCapabilities(Documented):
     """Format of calls in answers, as `--tool-call-parser` names it."""
     reasoning: bool
     """The template knows thoughts before an answer."""
-    embeddings: Literal[False] = False
+    embeddings: bool = False
     input_modalities: tuple[Literal["text"], ...] = ("text",)
     """Kinds of input; images and audio are refused, also by models that were made for them."""
     chat_template_kwargs: list[str]
     """Variables that the template reads."""
 
 
-class ModelCard(Documented):
+class ModelCard(ReplyStruct, kw_only=True):
     """Description of one served model; null where a model that loads cannot tell yet."""
 
     id: str
@@ -65,14 +65,14 @@ class ModelCard(Documented):
     capabilities: ModelCapabilities | None = None
 
 
-class ModelList(Documented):
+class ModelList(ReplyStruct, kw_only=True):
     """List of the served models."""
 
     object: Literal["list"] = "list"
     data: list[ModelCard]
 
 
-class MessagesModelCard(Documented):
+class MessagesModelCard(ReplyStruct, kw_only=True):
     """Description of one served model in the form of Anthropic's API."""
 
     type: Literal["model"] = "model"
@@ -93,7 +93,7 @@ class MessagesModelCard(Documented):
     """Longest answer, to a prompt of one token."""
 
 
-class MessagesModelList(Documented):
+class MessagesModelList(ReplyStruct, kw_only=True):
     """Page of the served models in the form of Anthropic's API."""
 
     data: list[MessagesModelCard]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from yaie.server.schemas.base import Documented
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 
 class ExecuteBody(BaseModel):
@@ -19,7 +19,7 @@ class ExecuteBody(BaseModel):
     """An object, or its JSON as text."""
 
 
-class ToolFunction(Documented):
+class ToolFunction(ReplyStruct, kw_only=True):
     """Function as a chat request describes it."""
 
     name: str
@@ -28,15 +28,15 @@ class ToolFunction(Documented):
     """JSON schema."""
 
 
-class RegisteredTool(Documented):
+class RegisteredTool(ReplyStruct, kw_only=True):
     """A tool that the operator registered."""
 
-    type: Literal["function"]
+    type: Literal["function"] = "function"
     function: ToolFunction
     enabled: bool
 
 
-class ToolList(Documented):
+class ToolList(ReplyStruct, kw_only=True):
     """Tools of the server."""
 
     object: Literal["list"] = "list"
@@ -47,7 +47,7 @@ class ToolList(Documented):
     """`/v1/tools/execute` is on."""
 
 
-class ToolReply(Documented):
+class ToolReply(ReplyStruct, kw_only=True):
     """Result of a tool."""
 
     object: Literal["tool.result"] = "tool.result"

@@ -7,16 +7,16 @@ from typing import Literal
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState
 from yaie.server.metrics.status import ServerStatus
-from yaie.server.schemas.base import Documented
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 
-class StateReply(Documented):
+class StateReply(ReplyStruct, kw_only=True):
     """State of the server, of a probe."""
 
-    server: Literal["yaie"]
+    server: Literal["yaie"] = "yaie"
     status: str
     """`healthy` (of `/readiness`: `ready`; of `/liveness`: `alive`), or the state."""
-    state: Literal["busy"] | EngineState
+    state: Literal["busy", "starting", "ready", "draining", "stalled", "dead", "unloaded", "failed"]
     """`busy` while a sequence runs."""
     server_status: ServerStatus
     """`busy` while the waiting queue is full; `error` for an engine that is dead or stalled."""
@@ -43,7 +43,7 @@ class StateReply(Documented):
     """Seconds of the first answer before the engine was ready; 0: none."""
 
 
-class ModelState(Documented):
+class ModelState(ReplyStruct, kw_only=True):
     """State of one served model."""
 
     model: str
@@ -56,14 +56,14 @@ class ModelState(Documented):
     unloads: int
 
 
-class TokenRates(Documented):
+class TokenRates(ReplyStruct, kw_only=True):
     """Tokens of answers a second."""
 
     last_minute: float
     lifetime: float
 
 
-class StatsReply(StateReply):
+class StatsReply(StateReply, kw_only=True):
     """Description and statistics of one model's engine."""
 
     models: list[ModelState]
@@ -81,13 +81,13 @@ class StatsReply(StateReply):
     stats: EngineStats
 
 
-class VersionReply(Documented):
+class VersionReply(ReplyStruct, kw_only=True):
     """Version of the server."""
 
     version: str
 
 
-class AboutServer(Documented):
+class AboutServer(ReplyStruct, kw_only=True):
     """Name and version of the server, and the paths to go on with."""
 
     server: Literal["yaie"] = "yaie"
@@ -96,7 +96,7 @@ class AboutServer(Documented):
     links: dict[str, str]
 
 
-class ErrorDetails(Documented):
+class ErrorDetails(ReplyStruct, kw_only=True):
     """Fact and fix of an error."""
 
     message: str
@@ -107,7 +107,7 @@ class ErrorDetails(Documented):
     """Stable name of the error, for programs."""
 
 
-class ErrorReply(Documented):
+class ErrorReply(ReplyStruct, kw_only=True):
     """Body of errors."""
 
     error: ErrorDetails
@@ -117,16 +117,16 @@ class ErrorReply(Documented):
     """Unix time in seconds."""
 
 
-class MessagesErrorDetails(Documented):
+class MessagesErrorDetails(ReplyStruct, kw_only=True):
     """Kind, fact and fix of an error."""
 
     type: str
     message: str
 
 
-class MessagesErrorReply(Documented):
+class MessagesErrorReply(ReplyStruct, kw_only=True):
     """Body of an error of Anthropic's API."""
 
-    type: Literal["error"]
+    type: Literal["error"] = "error"
     error: MessagesErrorDetails
     request_id: str | None

@@ -4,69 +4,70 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from yaie.server.schemas.base import Documented
+from msgspec import UNSET, UnsetType
+
 from yaie.server.schemas.cache import UsageExplanation
 from yaie.server.schemas.generation_replies import TokenLogprob
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 Status = Literal["queued", "in_progress", "completed", "incomplete", "cancelled", "failed"]
 
 
-class OutputText(Documented):
+class OutputText(ReplyStruct, kw_only=True, tag_field="type", tag="output_text"):
     """Text of a message."""
 
-    type: Literal["output_text"]
     text: str
     annotations: list[Any]
-    logprobs: list[TokenLogprob] | None = None
+    logprobs: list[TokenLogprob] | UnsetType = UNSET
 
 
-class Refusal(Documented):
+class Refusal(ReplyStruct, kw_only=True, tag_field="type", tag="refusal"):
     """Refusal that the client sent as part of an earlier message."""
 
-    type: Literal["refusal"]
     refusal: str
 
 
-class InputText(Documented):
+class InputText(ReplyStruct, kw_only=True, tag_field="type", tag="input_text"):
     """Text from the client."""
 
-    type: Literal["input_text"]
     text: str
 
 
-class ReasoningText(Documented):
+class ReasoningText(ReplyStruct, kw_only=True, tag_field="type", tag="reasoning_text"):
     """Text of a thought."""
 
-    type: Literal["reasoning_text", "summary_text"]
     text: str
 
 
-class MessageItem(Documented):
+class SummaryText(ReplyStruct, kw_only=True, tag_field="type", tag="summary_text"):
+    """Summary of a thought."""
+
+    text: str
+
+
+class MessageItem(ReplyStruct, kw_only=True, tag_field="type", tag="message"):
     """Message of either side."""
 
     id: str
-    type: Literal["message"]
     status: ItemStatus
     role: Literal["user", "assistant", "system", "developer"]
     content: list[OutputText | Refusal | InputText]
 
 
-class ReasoningItem(Documented):
+class ReasoningItem(ReplyStruct, kw_only=True, tag_field="type", tag="reasoning"):
     """Thought of the model before an answer or a call."""
 
     id: str
-    type: Literal["reasoning"]
     status: ItemStatus
-    summary: list[ReasoningText]
+    summary: list[SummaryText]
     content: list[ReasoningText]
 
 
-class FunctionCallItem(Documented):
+class FunctionCallItem(ReplyStruct, kw_only=True, tag_field="type", tag="function_call"):
     """Call of a tool."""
 
     id: str
-    type: Literal["function_call"]
     status: ItemStatus
     call_id: str
     """Id for the result of the call."""
@@ -75,11 +76,12 @@ class FunctionCallItem(Documented):
     """JSON, as the model wrote it."""
 
 
-class FunctionCallOutputItem(Documented):
+class FunctionCallOutputItem(
+    ReplyStruct, kw_only=True, tag_field="type", tag="function_call_output"
+):
     """Result of a tool."""
 
     id: str
-    type: Literal["function_call_output"]
     status: ItemStatus
     call_id: str
     output: str | list[InputText]
@@ -88,20 +90,20 @@ class FunctionCallOutputItem(Documented):
 OutputItem = MessageItem | ReasoningItem | FunctionCallItem
 
 
-class ResponseFailure(Documented):
+class ResponseFailure(ReplyStruct, kw_only=True):
     """Error of a failed response, with OpenAI's code."""
 
     code: Literal["server_error", "rate_limit_exceeded", "invalid_prompt"]
     message: str
 
 
-class IncompleteDetails(Documented):
+class IncompleteDetails(ReplyStruct, kw_only=True):
     """Reason of an incomplete response."""
 
     reason: Literal["max_output_tokens"]
 
 
-class InputTokensDetails(Documented):
+class InputTokensDetails(ReplyStruct, kw_only=True):
     """Details on the tokens of the prompt."""
 
     cached_tokens: int
@@ -110,13 +112,13 @@ class InputTokensDetails(Documented):
     """Prompt tokens that were computed, and are cached now."""
 
 
-class OutputTokensDetails(Documented):
+class OutputTokensDetails(ReplyStruct, kw_only=True):
     """Details on the generated tokens."""
 
     reasoning_tokens: int
 
 
-class ResponseUsage(Documented):
+class ResponseUsage(ReplyStruct, kw_only=True):
     """Numbers of tokens."""
 
     input_tokens: int
@@ -124,34 +126,34 @@ class ResponseUsage(Documented):
     output_tokens: int
     output_tokens_details: OutputTokensDetails
     total_tokens: int
-    cache_explanation: UsageExplanation | None = None
+    cache_explanation: UsageExplanation | UnsetType = UNSET
     """Present with `explain_cache`."""
 
 
-class ReasoningSettings(Documented):
+class ReasoningSettings(ReplyStruct, kw_only=True):
     """Effort of the reasoning, as requested."""
 
     effort: str | None
     summary: None
 
 
-class TextSettings(Documented):
+class TextSettings(ReplyStruct, kw_only=True):
     """Form of the text, as requested."""
 
     format: dict[str, Any]
 
 
-class CacheDiagnostics(Documented):
+class CacheDiagnostics(ReplyStruct, kw_only=True):
     """Comparison of a prompt with that of an earlier response."""
 
     type: Literal["cache_hit", "cache_miss", "comparison_response_not_found"]
-    reason: str | None = None
+    reason: str | UnsetType = UNSET
     """Of a miss: `model_`, `tools_`, `settings_` or `input_changed`, or `evicted`."""
-    cache_missed_tokens: int | None = None
-    comparison_reusable_tokens: int | None = None
+    cache_missed_tokens: int | UnsetType = UNSET
+    comparison_reusable_tokens: int | UnsetType = UNSET
 
 
-class ResponseDocument(Documented):
+class ResponseDocument(ReplyStruct, kw_only=True):
     """Response to a turn: its items, and the settings that it was made with."""
 
     id: str
@@ -171,7 +173,7 @@ class ResponseDocument(Documented):
     metadata: dict[str, str]
     parallel_tool_calls: bool
     previous_response_id: str | None
-    prompt_cache_diagnostics: CacheDiagnostics | None = None
+    prompt_cache_diagnostics: CacheDiagnostics | UnsetType | None = UNSET
     """Present in a finished response if it was requested."""
     prompt_cache_key: str | None
     reasoning: ReasoningSettings
@@ -182,7 +184,7 @@ class ResponseDocument(Documented):
     temperature: float
     text: TextSettings
     tool_choice: str | dict[str, Any]
-    tool_parse_error: str | None = None
+    tool_parse_error: str | UnsetType = UNSET
     """Reason why a tool call could not be parsed; its markup is text then."""
     tools: list[dict[str, Any]]
     top_logprobs: int
@@ -192,29 +194,29 @@ class ResponseDocument(Documented):
     user: str | None
 
 
-class ResponseEvent(Documented):
+class ResponseEvent(ReplyStruct, kw_only=True):
     """Event of a stream; the fields depend on its type."""
 
     type: str
     sequence_number: int
-    response: ResponseDocument | None = None
-    output_index: int | None = None
-    item: OutputItem | None = None
-    item_id: str | None = None
-    content_index: int | None = None
-    part: OutputText | ReasoningText | None = None
-    delta: str | None = None
-    text: str | None = None
-    logprobs: list[TokenLogprob] | None = None
-    name: str | None = None
-    arguments: str | None = None
-    code: str | None = None
+    response: ResponseDocument | UnsetType = UNSET
+    output_index: int | UnsetType = UNSET
+    item: OutputItem | UnsetType = UNSET
+    item_id: str | UnsetType = UNSET
+    content_index: int | UnsetType = UNSET
+    part: OutputText | ReasoningText | UnsetType = UNSET
+    delta: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    logprobs: list[TokenLogprob] | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    arguments: str | UnsetType = UNSET
+    code: str | UnsetType | None = UNSET
     """Stable name of an error."""
-    message: str | None = None
-    param: str | None = None
+    message: str | UnsetType = UNSET
+    param: str | UnsetType | None = UNSET
 
 
-class DeletedResponse(Documented):
+class DeletedResponse(ReplyStruct, kw_only=True):
     """Confirmation that a response is no longer stored."""
 
     id: str
@@ -222,7 +224,7 @@ class DeletedResponse(Documented):
     deleted: bool
 
 
-class InputItems(Documented):
+class InputItems(ReplyStruct, kw_only=True):
     """Page of the items that the model saw."""
 
     object: Literal["list"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
 from pydantic import ConfigDict
 
 from yaie.base.errors import InvalidRequest
-from yaie.server.schemas.base import Documented, RequestBody
+from yaie.server.schemas.base import RequestBody
+from yaie.server.schemas.reply_struct import ReplyStruct
 
 
 class CountBody(RequestBody):
@@ -67,7 +69,7 @@ class DetokenizeBody(RequestBody):
     tokens: list[Any]
 
 
-class TokenCount(Documented):
+class TokenCount(ReplyStruct, kw_only=True):
     """Number of tokens of a body's prompts."""
 
     count: int
@@ -76,14 +78,14 @@ class TokenCount(Documented):
     """Longest prompt plus answer."""
 
 
-class CachedTokenCount(TokenCount):
+class CachedTokenCount(TokenCount, kw_only=True):
     """Number of tokens of prompts, and of the cached ones."""
 
-    cached_tokens: int | None = None
+    cached_tokens: int | UnsetType = UNSET
     """Tokens that need no computing now, with `return_cached_tokens`."""
 
 
-class TokenList(TokenCount):
+class TokenList(TokenCount, kw_only=True):
     """Tokens of a text or of a conversation."""
 
     tokens: list[int]
@@ -91,20 +93,20 @@ class TokenList(TokenCount):
     """The tokenizer's names of the tokens, with `return_token_strs`."""
 
 
-class DetokenizedText(Documented):
+class DetokenizedText(ReplyStruct, kw_only=True):
     """Text of tokens."""
 
     prompt: str
 
 
-class InputTokenCount(Documented):
+class InputTokenCount(ReplyStruct, kw_only=True):
     """Number of tokens that a request for a message has as its input."""
 
     input_tokens: int
 
 
-class ResponseInputTokens(Documented):
+class ResponseInputTokens(ReplyStruct, kw_only=True):
     """Number of tokens that a request for a response has as its input."""
 
-    object: Literal["response.input_tokens"]
+    object: Literal["response.input_tokens"] = "response.input_tokens"
     input_tokens: int
