@@ -52,12 +52,12 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_blank_api_key_is_an_error(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("YAIE_API_KEY", raising=False)
     for make in (Settings, load_settings):
-        with pytest.raises(ConfigError, match="holds no key") as failure:
+        with pytest.raises(ConfigError, match="contains no key") as failure:
             make(api_key=blank)
         assert failure.value.exit_code == 2
         assert "YAIE_API_KEY" in failure.value.message and "--api-key" in failure.value.message
     monkeypatch.setenv("YAIE_API_KEY", blank)
-    with pytest.raises(ConfigError, match="holds no key"):
+    with pytest.raises(ConfigError, match="contains no key"):
         load_settings()
 
 

@@ -59,10 +59,10 @@ def test_models_may_be_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "suffix", "problem"),
     [
-        ("num_slot: 4", ".yaml", "has num_slot, which is no setting; did you mean num_slots"),
+        ("num_slot: 4", ".yaml", "has num_slot, which is not a setting; did you mean num_slots"),
         ("num_slots: few", ".yaml", "num_slots in {file} is 'few'; it must be a whole number"),
         ("num_slots: {a: 1}", ".yaml", "has a table for num_slots, which takes one value"),
-        ("- a", ".yaml", "holds a list in place of settings by name"),
+        ("- a", ".yaml", "contains a list instead of settings by name"),
         ("a: [", ".yaml", "is not YAML"),
         ("{", ".json", "is not JSON"),
         ("a = ", ".toml", "is not TOML"),

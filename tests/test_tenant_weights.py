@@ -42,6 +42,6 @@ def test_with_keys_a_name_is_the_digest_of_a_key() -> None:
     assert len(digest) == 16
     settings = Settings(api_key="secret-key,other", tenant_weights=f"{digest}=2")
     assert settings.engine_config().weights == {digest: 2.0}
-    with pytest.raises(ConfigError, match="belongs to no API key") as failure:
+    with pytest.raises(ConfigError, match="matches no API key") as failure:
         Settings(api_key="secret-key,other", tenant_weights="secret-key=2")
     assert "secret-key" not in failure.value.message

@@ -37,7 +37,7 @@ def quality(
         ),
     ] = DEFAULT_KINDS,
     text: Annotated[
-        Path | None, typer.Option(help="text file in UTF-8 [the documents of the repository]")
+        Path | None, typer.Option(help="UTF-8 text file [the repository's documents]")
     ] = None,
     calibrate: Annotated[
         Path | None, typer.Option(help=f"text of {CALIBRATED}, another one than --text")
@@ -45,7 +45,7 @@ def quality(
     chunks: Annotated[int, typer.Option(min=1, help="chunks of the text, at most")] = 32,
     chunk_tokens: Annotated[int, typer.Option(min=4, help="tokens of a chunk")] = 1024,
     chats: Annotated[int, typer.Option(min=1, help="questions")] = 100,
-    tokens: Annotated[int, typer.Option(min=2, help="tokens of an answer, at most")] = 64,
+    tokens: Annotated[int, typer.Option(min=2, help="maximum output tokens")] = 64,
     repeats: Annotated[int, typer.Option(min=1, help="answers alone; the fastest counts")] = 5,
     llama_cpp_folder: Annotated[
         Path | None, typer.Option("--llama-cpp", help="folder with llama-perplexity [the PATH]")
@@ -55,7 +55,7 @@ def quality(
         Path | None, typer.Option(help="folder for quality.json, quality.md and quality.svg")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="print JSON [always, where stdout is not a terminal]")
+        bool, typer.Option("--json", help="print JSON [default unless stdout is a terminal]")
     ] = False,
 ) -> None:
     """Measure perplexity, agreement of greedy answers, size and speed of each kind of weights.

@@ -60,7 +60,7 @@ def test_a_prompt_without_blocks_is_of_its_own() -> None:
     ("text", "said"),
     [
         ("", "has no requests"),
-        ("\n{}\n", "line 2 of .* is no request"),
+        ("\n{}\n", "line 2 of .* is not a request"),
         ("[1]\n", "line 1 of"),
         ('{"timestamp": "soon", "prompt": "a"}\n', "line 1 of"),
         ('{"timestamp": NaN, "prompt": "a"}\n', "line 1 of"),

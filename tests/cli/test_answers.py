@@ -112,7 +112,7 @@ def test_a_refusal_shows_the_servers_message(yaie: Cli, yaie_server: str) -> Non
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error[model-not-found]")
     assert "tiny" in done.stderr
-    assert "try: leave out -m to use the model it serves" in done.stderr
+    assert "try: omit -m to use the served model" in done.stderr
 
 
 def test_a_taken_port_is_reported_before_loading(

@@ -188,7 +188,7 @@ def test_the_key_comes_from_the_flag_or_a_variable(
 
 
 def test_a_blank_key_flag_is_a_usage_error() -> None:
-    with pytest.raises(AdvisedError, match="holds no key"):
+    with pytest.raises(AdvisedError, match="--api-key is empty"):
         choose_key(" , ", is_named=True)
 
 

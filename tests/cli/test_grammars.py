@@ -77,7 +77,7 @@ def test_answers_of_this_process_have_the_form(
 def test_a_cut_answer_and_an_unusable_form_are_reported(yaie: Cli, yaie_server: str) -> None:
     cut = yaie("run", "--url", yaie_server, "hello", "-n", "4", "--regex", "[a-z]{40}")
     assert cut.returncode == 0
-    assert cut.stderr.startswith("warning: --max-tokens cut the answer before it had the form of")
+    assert cut.stderr.startswith("warning: --max-tokens cut the answer before it matched")
     for place in (("--url", yaie_server), ("--local",)):
         wrong = yaie("run", *place, "hello", "--regex", "(?=a)b")
         assert (wrong.returncode, wrong.stdout) == (2, "")

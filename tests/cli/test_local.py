@@ -48,7 +48,7 @@ def test_a_pool_that_is_too_small_is_blamed(
 ) -> None:
     source = ModelAnswers({"model": str(tiny_model_dir), "num_slots": 10, "threads": 1})
     try:
-        with pytest.raises(AdvisedError, match="the KV pool limits the context to 10") as failure:
+        with pytest.raises(AdvisedError, match="the KV cache limits the context to 10") as failure:
             ask(source, SamplingOptions(max_tokens=512, shrinks_to_fit=True))
     finally:
         source.close()
@@ -75,7 +75,7 @@ def test_another_model_needs_another_chat(tiny_model_dir: Path) -> None:
     try:
         (name,) = source.models()
         source.use_model(name)
-        with pytest.raises(AdvisedError, match="has loaded") as failure:
+        with pytest.raises(AdvisedError, match="loaded only") as failure:
             source.use_model("other")
     finally:
         source.close()

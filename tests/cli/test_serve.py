@@ -68,7 +68,7 @@ def test_a_taken_port_names_its_holder(
         port = taken.getsockname()[1]
         with pytest.raises(AdvisedError, match=f"port {port} .* is taken") as failure:
             serving.bind("127.0.0.1", port)
-    assert failure.value.why == f"{holder} listens there"
+    assert failure.value.why == f"{holder} listens on it"
 
 
 def test_the_banner_promises_the_model_and_warns_of_raw_text(
@@ -81,7 +81,7 @@ def test_the_banner_promises_the_model_and_warns_of_raw_text(
         serving.introduce(named, engine_configs(named), listener)
         other = capsys.readouterr().err
     assert "will serve builtin when it is loaded (see /readiness)" in builtin
-    assert "/v1/completions (plain continuation) gives poor text" in builtin
+    assert "/v1/completions (plain continuation) returns poor text" in builtin
     assert "will serve someone/model" in other and "poor text" not in other
 
 
@@ -103,7 +103,7 @@ def test_models_are_named_by_the_argument_and_by_flags(
 
 
 def test_models_without_names_are_refused() -> None:
-    with pytest.raises(AdvisedError, match="several models without names: x, y") as failure:
+    with pytest.raises(AdvisedError, match="several models need names: x, y") as failure:
         serve.name_models("x", {"model": ["y"]})
     assert failure.value.advice == "--model NAME=x --model NAME=y"
 

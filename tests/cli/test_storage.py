@@ -70,7 +70,7 @@ def test_rm_removes_the_file_and_its_folder(
     [
         ("show", "no/such", "is not on this machine"),
         ("rm", "no/such", "yaie pull no/such"),
-        ("rm", "builtin", "it is a part of the package"),
+        ("rm", "builtin", "it is part of the package"),
     ],
 )
 def test_a_model_that_is_not_there_is_exit_code_3(

@@ -56,7 +56,7 @@ def test_the_prompt_of_a_chat(tiny_model_dir: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-s", "x", "hello"], "--system belongs to a chat"),
+        (["-s", "x", "hello"], "--system needs --chat"),
         (["--count", "--json", "hello"], "--count and --json exclude each other"),
         ([], "no prompt"),
     ],

@@ -105,7 +105,7 @@ class ScriptedCore:
 
     def warm_up(self) -> None:
         if self.model == "cold":
-            raise StartupError("the model was loaded, but its first answer failed: as asked")
+            raise StartupError("the warm-up failed: as asked")
         self.info = replace(self.info, warm_up_s=0.5)
 
     def expect(self, prompt: ExpectedPrompt) -> None:

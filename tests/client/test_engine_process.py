@@ -71,7 +71,7 @@ async def test_a_warm_up_comes_before_ready_and_its_fault_is_that_of_the_start()
     await client.close()
     client = ProcessClient(EngineConfig(model="cold"), spawn=spawn)
     await client.start()
-    with pytest.raises(StartupError, match="its first answer failed: as asked"):
+    with pytest.raises(StartupError, match="the warm-up failed: as asked"):
         await client.wait_ready(30)
     assert client.state is EngineState.FAILED
     await client.close()

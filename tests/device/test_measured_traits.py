@@ -82,7 +82,7 @@ def test_without_memory_the_figures_are_the_defaults(
 
     monkeypatch.setattr(torch, "zeros", zeros)
     assert measure_traits(queue) == DeviceTraits()
-    assert "is not measured: CUDA out of memory" in caplog.text
+    assert "was not measured: CUDA out of memory" in caplog.text
 
 
 def core_of(folder: Path, backend: ByCostBackend) -> EngineCore:

@@ -69,7 +69,7 @@ def test_the_lower_limit_of_engine_and_request_holds() -> None:
     bench.step()
     error = last_of(bench, "sooner").error
     assert error is not None and error.param == "queue_timeout_s"
-    assert "waited 2 s for admission" in error.message
+    assert "waited 2 s in the queue" in error.message
     assert "queue_timeout_s" in error.message
     assert bench.scheduler.num_waiting == 2
     bench.now = 11.0

@@ -87,5 +87,5 @@ def broken(plan: StepPlan, execute: Execute) -> torch.Tensor:
 )
 def test_its_fault_is_that_of_the_start(make_core: MakeCore, step: object, why: str) -> None:
     core = make_core(step)
-    with pytest.raises(StartupError, match=f"first answer failed: .*({why}).*--no-warmup"):
+    with pytest.raises(StartupError, match=f"warm-up failed: .*({why}).*--no-warmup"):
         core.warm_up()

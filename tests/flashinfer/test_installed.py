@@ -70,7 +70,7 @@ def test_it_serves_cuda_devices_only() -> None:
         ({"dtype": torch.float32}, "bfloat16 or float16, and dtype is float32"),
         ({"kv_dtype": torch.int8}, "it reads no pool of int8"),
         ({"kv_dtype": torch.float16}, "it reads no pool of float16"),
-        ({"key_width": 80, "value_width": 80}, "its heads are 80 wide"),
+        ({"key_width": 80, "value_width": 80}, "its key heads are 80 wide"),
         ({"value_width": 128}, "its values 128"),
     ],
 )

@@ -154,7 +154,7 @@ def test_with_a_read_only_cache_each_process_compiles_its_own(
     monkeypatch.setattr(tempfile, "tempdir", str(own))
     found, reason = machine.start("portable")
     assert found is not None and found.instruction_set == "portable"
-    assert "for this process alone" in reason and "cannot be written" in reason
+    assert "for this process only" in reason and "cannot be written" in reason
     (warning,) = (record for record in caplog.records if record.levelno == logging.WARNING)
     assert "cannot be written" in warning.message and "XDG_CACHE_HOME" in warning.message
     assert list(own.iterdir()) == []

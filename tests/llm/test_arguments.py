@@ -140,7 +140,7 @@ def test_settings_are_checked_and_a_misspelt_one_is_named(
         LLM(tiny_model_dir, dtype="float8")
     with pytest.raises(ModelNotFound):
         LLM(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="no model is named"):
+    with pytest.raises(ConfigError, match="model is empty"):
         LLM("")
     with pytest.raises(ConfigError, match="not NoneType"):
         LLM(None)  # type: ignore[arg-type]

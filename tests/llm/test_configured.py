@@ -68,13 +68,13 @@ def test_a_saved_engine_is_loaded_with_its_settings_and_warm_ups(
         ({"format": 9}, "has format 9"),
         ({"settings": {"num_slot": 3}}, "'num_slot'"),
         ({"settings": {"num_slots": -3}}, "num_slots"),
-        ({"warm_ups": 5}, "no saved engine"),
+        ({"warm_ups": 5}, "not a saved engine"),
     ):
         path.write_text(json.dumps(contents | change))
         with pytest.raises(ConfigError, match=words):
             LLM.load(tmp_path / "engine")
     path.write_text("{")
-    with pytest.raises(ConfigError, match="no saved engine"):
+    with pytest.raises(ConfigError, match="not a saved engine"):
         LLM.load(tmp_path / "engine")
     with pytest.raises(ConfigError, match="cannot be read"):
         LLM.load(tmp_path)

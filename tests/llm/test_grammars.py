@@ -95,6 +95,6 @@ def test_a_grammar_holds_behind_the_reasoning(thinker: LLM) -> None:
 
 
 def test_source_that_cannot_stand_behind_the_reasoning_is_refused(thinker: LLM) -> None:
-    with pytest.raises(InvalidRequest, match="beside tools or reasoning") as raised:
+    with pytest.raises(InvalidRequest, match="combined with tools or reasoning") as raised:
         thinker.chat(HELLO, LONG, grammar=Grammar.lark('start: "a"'))
     assert raised.value.param == "grammar"

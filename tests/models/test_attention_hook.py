@@ -57,7 +57,7 @@ def test_a_model_that_drops_keywords_attends_in_the_current_step() -> None:
         assert step == {STEP_KEYWORD: recorder}
         attend(torch.nn.Identity(), queries, queries, queries, None, scaling=0.5)
     assert recorder.arguments.scale == 0.5
-    with pytest.raises(ModelUnsupported, match="outside of a step"):
+    with pytest.raises(ModelUnsupported, match="outside a step"):
         attend(torch.nn.Identity(), queries, queries, queries, None)
 
 
@@ -82,7 +82,7 @@ def test_keywords_that_are_none_are_ignored() -> None:
         ({"is_causal": False}, "passes is_causal=False"),
         ({"dropout": 0.1}, "dropout"),
         ({"mask": torch.zeros(1, 1, 3, 3)}, "mask of its own"),
-        ({"yaie_step": None}, "attends outside of a step"),
+        ({"yaie_step": None}, "attention outside a step"),
     ],
 )
 def test_arguments_that_change_the_result_are_refused(

@@ -129,7 +129,7 @@ class Halving(nn.Module):
 
 
 def test_a_decoder_that_computes_between_its_layers_is_refused() -> None:
-    with pytest.raises(ModelUnsupported, match=r"more than its layers.*leave --calibrate out"):
+    with pytest.raises(ModelUnsupported, match=r"more than its layers.*omit --calibrate"):
         calibrate_model(Halving(), calibration([list(range(40))]))
 
 
@@ -157,8 +157,8 @@ def test_the_default_calibration_leaves_such_a_decoder_to_rounding_to_nearest(
     [
         (None, r"cannot be read \(No such file"),
         (b"", "has 0 tokens"),
-        (b"short", "at least 2,048 are needed; give a longer text"),
-        (b"text " * 3000 + b"\xff\xfe", r"is not in UTF-8 \(byte 15,000\)"),
+        (b"short", "needs at least 2,048; give a longer text"),
+        (b"text " * 3000 + b"\xff\xfe", r"is not UTF-8 \(byte 15,000\)"),
     ],
 )
 def test_an_unusable_text_is_refused_before_weights_are_read(
@@ -271,7 +271,7 @@ def test_the_plan_counts_the_inputs(tiny_model_dir: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(loader, "plan_calibration", lambda *_: huge)
     with monkeypatch.context() as patch:
         patch.setattr(loader, "build_model", None)
-        with pytest.raises(NotEnoughMemory, match="while its weights are read"):
+        with pytest.raises(NotEnoughMemory, match="loading its weights takes"):
             load_model(config(tiny_model_dir, calibrate=str(TEXT)))
 
 

@@ -223,7 +223,7 @@ CHANGES = [
     ),
     (
         lambda t: t[f"{UP}.weight"].view(torch.uint8).fill_(0x7F),
-        f"{UP}.weight holds non-finite numbers",
+        f"{UP}.weight contains non-finite numbers",
     ),
 ]
 

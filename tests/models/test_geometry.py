@@ -101,7 +101,7 @@ def break_a_weight(model: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (use_one_layer_twice, "more than one layer"),
+        (use_one_layer_twice, "shared by several layers"),
         (look_ahead, "not causal"),
         (break_a_weight, "non-finite"),
     ],

@@ -196,8 +196,8 @@ BIAS = "model.layers.0.self_attn.q_proj.bias"
             f"{NAME} is [0-9]+ x [0-9]+, but the config makes it [0-9]+ x [0-9]+ .1 such",
         ),
         (lambda t: t.update({BIAS: torch.ones(64)}), f"hold {BIAS} .1 such tensors., which Llama"),
-        (lambda t: t[NAME].fill_(float("nan")), f"{NAME} holds non-finite numbers"),
-        (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} holds non-finite numbers"),
+        (lambda t: t[NAME].fill_(float("nan")), f"{NAME} contains non-finite numbers"),
+        (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} contains non-finite numbers"),
     ],
 )
 def test_damaged_weights(

@@ -105,7 +105,7 @@ def test_a_context_up_to_the_switch_uses_the_first_table(
     with caplog.at_level(logging.INFO):
         loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=context))
     assert loaded.max_model_len == SWITCH
-    assert (f"up to --max-model-len {WHOLE}" in caplog.text) == (context is None)
+    assert (f"--max-model-len up to {WHOLE}" in caplog.text) == (context is None)
     whole = tokens(SWITCH, 3)
     found = choose_executor(loaded).execute(NaiveCache(256).plan([whole], all_logits=True))
     close(found, logits(model, whole))

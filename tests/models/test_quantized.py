@@ -192,7 +192,7 @@ def test_layers_behind_the_last_are_left_out(
         loaded = load(quantized)
     expected = logits_of_dequantized(dequantized, loaded)
     torch.testing.assert_close(logits_of(loaded), expected, atol=1e-4, rtol=1e-4)
-    assert "tensors behind the last of 4 layers are unused" in caplog.text
+    assert "tensors after the last of 4 layers are unused" in caplog.text
     layout = read_stored_layout(read_config(quantized), read_checkpoint(quantized))
     assert layout is not None
     assert len(layout.layers) == 28

@@ -42,7 +42,7 @@ UNSERVED = [
     (CT.config() | {"transform_config": {"config_groups": {"u": {}}}}, "transform_config"),
     (with_group(INT8, input_activations=STATIC), r"fixed beforehand \(static\)"),
     (with_group(INT8, input_activations=FP8), "float with 8 bits"),
-    (with_group(INT8, output_activations=STATIC), "the outputs of layers"),
+    (with_group(INT8, output_activations=STATIC), "layer outputs"),
     (with_group(INT8, weights=None), "activations without weights"),
     (with_group(INT8, targets=["Embedding"]), "modules of class Embedding"),
 ]

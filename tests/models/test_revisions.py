@@ -81,7 +81,7 @@ def test_a_cache_without_main_names_what_it_has(cache: Path, pristine: Path) -> 
 
 def test_the_start_of_two_commits_is_refused(cache: Path, pristine: Path) -> None:
     older, alike = add(cache, pristine, OLDER), add(cache, pristine, ALIKE)
-    with pytest.raises(ModelNotFound, match=r"begins 2 commits .* write more of it"):
+    with pytest.raises(ModelNotFound, match=r"matches 2 commits .* give more digits"):
         resolve_model_path(f"{NAME}@{OLDER[:8]}")
     assert resolve_model_path(f"{NAME}@{OLDER[:9]}") == older
     assert resolve_model_path(f"{NAME}@{ALIKE[:9]}") == alike
@@ -98,7 +98,7 @@ def test_a_path_with_the_sign_is_a_path(cache: Path, pristine: Path, tmp_path: P
 @pytest.mark.parametrize("name", ["builtin", "here"])
 def test_what_has_no_revisions_is_refused_with_one(cache: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "here").mkdir()
-    with pytest.raises(ModelNotFound, match=f"{name} has no revisions; leave 'v1' out"):
+    with pytest.raises(ModelNotFound, match=f"{name} has no revisions; omit 'v1'"):
         open_folder(f"{name}@v1")
     with pytest.raises(ModelNotFound, match="the revision of a/b is empty"):
         open_folder("a/b@")

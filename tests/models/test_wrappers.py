@@ -216,5 +216,5 @@ def test_a_checkpoint_without_text_is_refused(tmp_path: Path) -> None:
     oracle = BY_NAME["qwen2.5-vl"].build()
     oracle.save_pretrained(tmp_path)  # type: ignore[operator]
     rewrite(tmp_path, lambda name: f"visual.{name}")
-    with pytest.raises(ModelUnsupported, match="holds no text model"):
+    with pytest.raises(ModelUnsupported, match="has no text model"):
         open_folder(str(tmp_path))

@@ -194,7 +194,7 @@ def test_the_last_turn_of_the_assistant_is_continued(
     monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
     response = http.post("/v1/messages", json=body | {"max_tokens": 9})
     assert response.status_code == 400
-    assert "does not let an answer continue it" in response.json()["error"]["message"]
+    assert "cannot continue it" in response.json()["error"]["message"]
 
 
 def test_the_names_of_fields_without_effect(http: TestClient) -> None:
@@ -236,7 +236,7 @@ def test_the_names_of_fields_without_effect(http: TestClient) -> None:
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]},
          "messages[0].content[0].text must be a string"),
         ({"messages": [*MESSAGES, {"role": "assistant", "content": ""}]},
-         "messages ends with a turn of the assistant that has no text"),
+         "messages ends with an assistant turn without text"),
         ({"system": 7}, "system must be a string or a list of blocks"),
         ({"system": [{"type": "image"}]}, "system[0].type is 'image'"),
         ({"stop_sequences": [""]}, "stop_sequences must be"),

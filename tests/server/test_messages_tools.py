@@ -198,9 +198,9 @@ def test_a_turn_with_results_is_that_of_a_chat(said: Any) -> None:  # noqa: F811
         ({"tools": [*TOOLS, TOOLS[0]]}, "tools[2].name is 'add', which an earlier tool has"),
         ({"tools": [{"name": "a", "input_schema": {"type": "string"}}]},
          "tools[0].input_schema.type must be 'object'"),
-        ({"tool_choice": {"type": "any"}}, "tool_choice asks for a call, but tools is empty"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice requires a call, but tools is empty"),
         ({"tools": TOOLS, "tool_choice": {"type": "tool", "name": "sub"}},
-         "'sub' is none of the tools"),
+         "'sub' is not one of the tools"),
         ({"tools": TOOLS, "tool_choice": {"type": "tool"}}, "tool_choice.name must be a string"),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ from yaie.base.types import EngineState, GenerationRequest
 
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
-GENERATING = "this server generates text, at "
+GENERATING = "this server generates text; send requests to "
 GENERATING += "/v1/chat/completions and /v1/completions and /v1/responses and /v1/messages"
 PROBES = ("/health", "/liveness", "/metrics", "/ping", "/readiness")
 

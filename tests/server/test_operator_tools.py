@@ -134,7 +134,7 @@ def test_results(
         ("get_weather", {}, 400, "arguments.city is required"),
         ("get_weather", {"city": 3}, 400, "arguments.city must be"),
         ("get_weather", {"city": "x", "unit": "k"}, 400, "arguments.unit"),
-        ("get_weather", {"city": "x", "town": "y"}, 400, "arguments.town is no parameter"),
+        ("get_weather", {"city": "x", "town": "y"}, 400, "arguments.town is not a parameter"),
         ("get_weather", "[1]", 400, "arguments must be a JSON object"),
         ("get_weather", "{", 400, "not valid JSON"),
         ("off", {"text": "x"}, 404, "this server runs 'get_weather', 'loud'"),
@@ -196,10 +196,10 @@ def test_tools_can_be_switched_off(serve: Callable[..., TestClient]) -> None:
 @pytest.mark.parametrize(
     ("functions", "reason"),
     [
-        ([lambda text: text], "is no name of a tool"),
+        ([lambda text: text], "is not a tool name"),
         ([OperatorTool(lambda text: text, name="echo")], "no type for its parameter 'text'"),
         ([get_weather, get_weather], "two functions are named 'get_weather'"),
-        ([OperatorTool(3, name="three")], "'three' is no function"),  # type: ignore[arg-type]
+        ([OperatorTool(3, name="three")], "'three' is not a function"),  # type: ignore[arg-type]
     ],
 )
 def test_a_function_without_a_schema_is_refused(functions: list[Any], reason: str) -> None:

@@ -35,7 +35,7 @@ def test_numbers_are_parsed() -> None:
         ("*=high", "entry 1 .* must be whole"),
         ("*=1.5", "must be whole"),
         ("*=" + 19 * "9", "must be whole"),
-        ("ada-key=1", "belongs to no API key"),
+        ("ada-key=1", "matches no API key"),
     ],
 )
 def test_wrong_numbers_are_errors(text: str, fault: str) -> None:
@@ -81,5 +81,5 @@ def test_a_server_without_keys_has_one_limit(make_app: MakeApp) -> None:
     body = {"prompt": "x", "max_tokens": 1, "priority": -1, "user": "ada"}
     assert http.post("/v1/completions", json=body).status_code == 200
     assert engine.requests[-1].priority == 2
-    with pytest.raises(ConfigError, match=r"belongs to no API key; without API keys give \*"):
+    with pytest.raises(ConfigError, match=r"matches no API key; without API keys give \*"):
         Settings(tenant_priorities="ada=1")

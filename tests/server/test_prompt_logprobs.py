@@ -82,4 +82,4 @@ def test_copies_for_all_choices_count_against_the_limit(make_app: MakeApp) -> No
 def test_streams_are_refused(http: TestClient) -> None:
     body = {"prompt": "x", "stream": True, "prompt_logprobs": 1}
     error = check_error(http.post("/v1/completions", json=body))
-    assert error["message"].startswith("prompt_logprobs has no place in a stream")
+    assert error["message"].startswith("prompt_logprobs is not available in streams")

@@ -277,7 +277,7 @@ def test_a_schema_holds_for_answers_beside_reasoning_and_calls(
         return
     tools = (WEATHER, ADD)
     if form.syntax is not None and form.syntax.is_bare:
-        with pytest.raises(UnsupportedParameter, match="beside tools"):
+        with pytest.raises(UnsupportedParameter, match="combined with tools"):
             form.grammar(tools, byte_level, use="free", thinking="free", answer=answer)
         return
     grammar = form.grammar(

@@ -44,7 +44,8 @@ def check_arguments(prompts: object, limit: object, progress_callback: object) -
         )
     if progress_callback is not None and not callable(progress_callback):
         raise WrongValue(
-            "progress_callback must be a function of two numbers, the completed prompts and all",
+            "progress_callback must be a function of two numbers: completed prompts and total "
+            "prompts",
             param="progress_callback",
         )
 
@@ -100,7 +101,7 @@ class ConcurrentPrompts:
         try:
             self._progress_callback(self._num_done, len(self._prompts))
         except Exception:  # the caller's: its results go on
-            logger.exception("progress_callback failed; the prompts go on")
+            logger.exception("progress_callback failed; the prompts continue")
 
     def _events(self, is_stopped: Callable[[], bool]) -> Generator[PromptEvent, None, None]:
         answers: dict[str, Answer] = {}

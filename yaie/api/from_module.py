@@ -30,7 +30,7 @@ def written(module: Any, tokenizer: object) -> Iterator[tuple[str, object]]:
     """
     if tokenizer is None:
         raise ConfigError(
-            "a module brings no tokenizer; give tokenizer=, a folder or a loaded one",
+            "a module has no tokenizer; pass tokenizer=, a folder or a loaded tokenizer",
             param="tokenizer",
         )
     with tempfile.TemporaryDirectory(prefix="yaie-module-") as folder:

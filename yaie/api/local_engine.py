@@ -176,7 +176,7 @@ class LocalEngine(Described):
 
     def _require_open(self) -> None:
         if not self._is_open:
-            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+            raise EngineUnavailable("this LLM is closed; create a new LLM")
 
     def _request(
         self,
@@ -308,7 +308,7 @@ def engine_config(
         if name not in ENGINE_SETTINGS:
             hint = f"; {advice}" if (advice := advice_on(name)) else ""
             hint = hint or nearest_name_hint(name, ENGINE_SETTINGS)
-            raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
+            raise ConfigError(f"{name} is not an engine setting{hint}", param=name)
     if config is not None and not isinstance(config, EngineConfig):
         raise ConfigError(
             f"config must be an EngineConfig, not {type(config).__name__}", param="config"

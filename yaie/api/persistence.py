@@ -74,6 +74,7 @@ class SavedEngine:
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
-                f"{path} is no saved engine ({type(error).__name__}: {error}); name a folder that "
+                f"{path} is not a saved engine ({type(error).__name__}: {error}); name a folder "
+                f"that "
                 "LLM.save wrote"
             ) from None

@@ -180,7 +180,7 @@ def _grammar_of(given: object) -> Grammar | None:
         return Grammar.json_schema(make_schema())
     raise InvalidRequest(
         "grammar must be a Grammar, a JSON schema as a mapping, or a pydantic model, got"
-        f" {type(given).__name__}; Grammar.regex(text) makes one of a regular expression",
+        f" {type(given).__name__}; for a regular expression use Grammar.regex(pattern)",
         param="grammar",
     )
 

@@ -37,7 +37,7 @@ class Choice:
 def encode_choices(choices: Sequence[str], tokenizer: Tokenizer) -> list[tuple[int, ...]]:
     """Return the tokens of each choice. Raises `InvalidRequest` for an empty list or choice."""
     if isinstance(choices, str) or not choices:
-        raise InvalidRequest("choices must be a list of one text or more", param="choices")
+        raise InvalidRequest("choices must be a non-empty list of texts", param="choices")
     found = []
     for index, choice in enumerate(choices):
         if not isinstance(choice, str):
@@ -46,7 +46,7 @@ def encode_choices(choices: Sequence[str], tokenizer: Tokenizer) -> list[tuple[i
             )
         ids = tuple(tokenizer.encode(choice, add_special_tokens=False))
         if not ids:
-            raise InvalidRequest(f"choices[{index}] is empty; it has no token", param="choices")
+            raise InvalidRequest(f"choices[{index}] is empty; give it some text", param="choices")
         found.append(ids)
     return found
 

@@ -49,4 +49,6 @@ class WarmupConfig:
 
 def _check(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"{name} must be whole numbers from 1, got {value!r:.40}", param=name)
+        raise ConfigError(
+            f"{name} must be whole numbers of at least 1, got {value!r:.40}", param=name
+        )

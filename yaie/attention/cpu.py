@@ -72,7 +72,7 @@ class CpuBackend:
         """See `AttentionBackend.open_layers`."""
         if kv_dtype in FLOAT8_DTYPES:
             raise ConfigError(
-                "the kernel library reads no pool of kv_dtype 'float8_e4m3fn'; use 'int8', or "
+                "the kernel library does not support kv_dtype 'float8_e4m3fn'; use 'int8', or "
                 "--attention-backend reference",
                 param="kv_dtype",
             )

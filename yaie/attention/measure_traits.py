@@ -33,7 +33,7 @@ def measure_traits(queue: DeviceQueue) -> DeviceTraits:
         cache_bytes=queue.cache_bytes() or default.cache_bytes,
     )
     log.info(
-        "attention is chosen for a device with %.2f TB/s of memory and %d MiB of cache",
+        "attention methods are chosen for a device with %.2f TB/s of memory and %d MiB of cache",
         traits.bytes_per_s / _TERA,
         traits.cache_bytes // 1024**2,
     )
@@ -48,7 +48,7 @@ def _measure_copies(queue: DeviceQueue) -> float | None:
     try:
         seconds = _time_copies(queue)
     except torch.OutOfMemoryError as error:
-        log.warning("the bandwidth of the device's memory is not measured: %s", error)
+        log.warning("device memory bandwidth was not measured: %s", error)
     return 2 * _COPY_BYTES * _NUM_COPIES / min(seconds) if seconds else None
 
 

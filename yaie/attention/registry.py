@@ -122,8 +122,8 @@ def choose_backend(
     reason = obstacles[0] if obstacles else f"attention_backend is {wanted!r}"
     if exact:
         raise ConfigError(
-            f"exact is set, but only the CPU's kernel library is batch-invariant, and {reason}; "
-            f"leave exact out",
+            f"exact is set, but only the CPU kernel library is batch-invariant, and {reason}; "
+            f"omit exact",
             param="exact",
         )
     raise ConfigError(

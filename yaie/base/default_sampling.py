@@ -25,7 +25,7 @@ def parse_default_sampling(text: str) -> dict[str, int | float]:
             values[name] = int(value) if name == "top_k" else float(value)
             SamplingParams(**{name: values[name]})  # type: ignore[arg-type]
         except ValueError:
-            raise _wrong(f"{name} is {value!r}, which is no number") from None
+            raise _wrong(f"{name} is {value!r}, which is not a number") from None
         except InvalidRequest as error:
             raise _wrong(error.message) from None
     return values

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _ONE_PROCESS = (
-    "one process has one engine with one cache, so start several services behind a balancer"
+    "a server runs one engine process per model; start several servers behind a load balancer"
 )
 _ROWS = "max_step_rows limits the rows of a step and max_running the sequences"
-_SLOTS = "num_slots is the size of the KV pool in tokens; a block has one token"
-_AGAIN = "preempted sequences keep what the tree holds and compute the rest again"
+_SLOTS = "num_slots is the KV cache size in tokens; a block has one token"
+_AGAIN = "a preempted sequence keeps its cached tokens and recomputes the rest"
 
 # Advice by name, as a keyword is written.
 OLD_NAMES = {
@@ -31,8 +31,9 @@ OLD_NAMES = {
     "schedule_policy": "use policy",
     "enable_prefix_caching": "use prefix_cache",
     "enable_radix_cache": "use prefix_cache",
-    "enable_chunked_prefill": "prompts are always computed in chunks of max_step_rows",
-    "max_num_schedule_steps": "use stream_interval for fewer writes; each step is scheduled",
+    "enable_chunked_prefill": "chunked prefill is always on; max_step_rows sets the chunk size",
+    "max_num_schedule_steps": "each step is scheduled; stream_interval sets the tokens per "
+    "streamed chunk",
     "drain_timeout": "use drain_s",
     "model_name": "use model",
     "log_file": "redirect standard error to a file",

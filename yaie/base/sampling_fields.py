@@ -129,7 +129,7 @@ class Biases:
         """Return a dictionary with plain keys and values."""
         if not isinstance(value, dict):
             reject(name, value, "a mapping from token ids to numbers")
-        key = Whole(wanted="keyed by token ids, which are whole numbers")
+        key = Whole(wanted="keyed by token ids (whole numbers)")
         bias = Real(-self.most, self.most)
         return {key.convert(name, each): bias.convert(name, value[each]) for each in value}
 

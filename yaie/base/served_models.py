@@ -31,14 +31,14 @@ def parse_models(text: str) -> tuple[ServedModelEntry, ...]:
         first, *settings = (part.strip() for part in entry.split(_OF_SETTINGS))
         name, separator, model = (part.strip() for part in first.partition("="))
         if not separator or not name or not model:
-            raise _wrong(entry, "is not of the form name=model, such as small=builtin")
+            raise _wrong(entry, "must be name=model, such as small=builtin")
         if name in found:
-            raise _wrong(entry, f"repeats the name {name!r}; give each model a name of its own")
+            raise _wrong(entry, f"repeats the name {name!r}; give each model its name")
         own = {}
         for each in filter(None, settings):
             key, separator, value = (part.strip() for part in each.partition("="))
             if not separator or not key:
-                raise _wrong(entry, f"has {each!r}, which is not of the form setting=value")
+                raise _wrong(entry, f"has {each!r}, which must be setting=value")
             own[key.replace("-", "_")] = value
         found[name] = ServedModelEntry(name, model, own)
     return tuple(found.values())
@@ -60,9 +60,7 @@ def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     names = [name for config in configs for name in config.model_names]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(
-                f"two models have the name {name!r}; give each a name of its own", param="models"
-            )
+            raise ConfigError(f"two models have the name {name!r}; rename one", param="models")
     return tuple(configs)
 
 
@@ -73,7 +71,7 @@ def _own_settings(listed: ServedModelEntry) -> dict[str, object]:
         each = ENGINE_SETTINGS.get(name)
         if each is None or name in ("model", "served_model_name"):
             raise ConfigError(
-                f"models: {name} of {listed.name!r} is not a setting of an engine"
+                f"models: {name} of {listed.name!r} is not an engine setting"
                 f"{nearest_name_hint(name, ENGINE_SETTINGS)}",
                 param="models",
             )

@@ -195,9 +195,8 @@ class ServerConfig:
             each.check(getattr(self, name))
         if self.api_key and not self.api_keys:
             raise ConfigError(
-                f"api_key (--api-key, YAIE_API_KEY) is {self.api_key!r}, which holds no key, so "
-                "that anyone could use the server; give a key, or several separated by commas, or "
-                "leave it empty to require none",
+                f"api_key (--api-key, YAIE_API_KEY) is {self.api_key!r}, which contains no key; "
+                "give one or more keys separated by commas, or unset it to require no key",
                 param="api_key",
             )
         if bool(self.ssl_certfile) != bool(self.ssl_keyfile):
@@ -205,13 +204,12 @@ class ServerConfig:
             if self.ssl_keyfile:
                 given, missing = missing, given
             raise ConfigError(
-                f"{given} is set without {missing}, so that the server would speak plain HTTP; "
-                "give both files for TLS, or neither",
+                f"{given} is set without {missing}; set both for TLS, or neither",
                 param=missing,
             )
         if self.traces and not self.traces.startswith(("http://", "https://")):
             raise ConfigError(
-                f"traces is {self.traces!r}, which is no address; give one such as "
+                f"traces is {self.traces!r}, which is not an HTTP URL; give one such as "
                 "http://localhost:4318",
                 param="traces",
             )
@@ -223,11 +221,10 @@ class ServerConfig:
                 param="root_path",
             )
         if self.metrics_auth and not self.api_keys:
-            raise ConfigError("metrics_auth needs a key; set api_key too", param="metrics_auth")
+            raise ConfigError("metrics_auth needs api_key; set both", param="metrics_auth")
         if self.metrics_auth and self.metrics_port is not None:
             raise ConfigError(
-                "metrics_auth is for the server's own port; a port of their own has no keys, so "
-                "leave metrics_port or metrics_auth out",
+                "metrics_auth does not apply to a separate metrics_port; omit one of them",
                 param="metrics_auth",
             )
 

@@ -203,13 +203,13 @@ class EngineConfig:
             each.check(getattr(self, name))
         if not self.model.strip():  # as a path it would be the working directory
             raise ConfigError(
-                f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
+                f"model is empty; give a folder, a repository id or {BUILTIN_MODEL!r}",
                 param="model",
             )
         if self.calibrate not in (None, UNCALIBRATED) and self.quantization != "int4":
             raise ConfigError(
                 f"calibrate is {self.calibrate!r}, but only int4 is calibrated; add --quantization "
-                "int4, or leave --calibrate out",
+                "int4, or omit --calibrate",
                 param="calibrate",
             )
         parse_weights(self.tenant_weights)

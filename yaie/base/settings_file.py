@@ -32,12 +32,12 @@ def read_config_file(path: Path, names: Mapping[str, object]) -> dict[str, objec
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise _wrong(path, f"holds a {type(found).__name__} in place of settings by name")
+        raise _wrong(path, f"contains a {type(found).__name__} instead of settings by name")
     values: dict[str, object] = {}
     for key, value in found.items():
         name = str(key).replace("-", "_")
         if name not in names:
-            raise _wrong(path, f"has {key}, which is no setting{nearest_name_hint(name, names)}")
+            raise _wrong(path, f"has {key}, which is not a setting{nearest_name_hint(name, names)}")
         if value is not None:
             values[name] = _models(path, value) if name == "models" else _plain(path, name, value)
     return values

@@ -29,7 +29,7 @@ def parse_weights(text: str) -> dict[str, float]:
     weights: dict[str, float] = {}
     for number, name, weight in _entries(text, "weight", "ada=2", WEIGHTS):
         if name in weights:
-            reason = "its name has a weight already; give each tenant one weight"
+            reason = "its tenant has a weight already; give each tenant one weight"
             raise _wrong(number, reason, WEIGHTS)
         try:
             weights[name] = float(weight)
@@ -49,10 +49,10 @@ def parse_priorities(text: str) -> dict[str, int]:
     least: dict[str, int] = {}
     for number, name, given in _entries(text, "number", f"{OTHERS}=0", PRIORITIES):
         if name in least:
-            reason = "its name has a number already; give each tenant one number"
+            reason = "its tenant has a number already; give each tenant one number"
             raise _wrong(number, reason, PRIORITIES)
         if not _WHOLE.fullmatch(given):
-            raise _wrong(number, "its number must be whole, of 18 digits at most", PRIORITIES)
+            raise _wrong(number, "its number must be whole, with at most 18 digits", PRIORITIES)
         least[name] = int(given)
     return least
 
@@ -71,10 +71,10 @@ def check_names(names: Iterable[str], keys: tuple[str, ...], setting: str = WEIG
     known = {tenant_digest(key.encode()) for key in keys}
     for number, name in enumerate(names, 1):
         if name not in known and not (setting == PRIORITIES and name == OTHERS):
-            fix = "a key's tenant has the first 16 digits of `printf %s KEY | sha256sum`"
+            fix = "name a tenant by the first 16 digits of `printf %s KEY | sha256sum`"
             if not keys:
                 fix = f"without API keys give {OTHERS} alone, for every client"
-            raise _wrong(number, f"its name belongs to no API key; {fix}", setting)
+            raise _wrong(number, f"its name matches no API key; {fix}", setting)
 
 
 def _wrong(number: int, requirement: str, setting: str) -> ConfigError:

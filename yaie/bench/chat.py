@@ -201,7 +201,7 @@ class Conversation:
                 self.figures.idle_s.append(time.perf_counter() - began)
                 return
             time.sleep(_POLL_S)
-        raise RequestFailed(f"the work of idle moments was not done within {_IDLE_S:g} s")
+        raise RequestFailed(f"next-turn prefill did not finish within {_IDLE_S:g} s")
 
     def _stats(self) -> dict[str, Any]:
         found: dict[str, Any] = self._http.get(f"{self._url}/stats", timeout=60).json()
@@ -263,7 +263,7 @@ def _models(
     for name in families:
         if name not in FAMILIES:
             raise InvalidRequest(
-                f"{name[:40]!r} is no family of templates; choose of {', '.join(FAMILIES)}",
+                f"{name[:40]!r} is not a chat template family; choose from {', '.join(FAMILIES)}",
                 param="families",
             )
         yield name, str(write_model(name, folder / name))

@@ -33,7 +33,7 @@ def measure_offline(
     info = llm.info
     if workload.longest > info.max_model_len:
         raise InvalidRequest(
-            f"{workload.longest} tokens a request do not fit into a context of "
+            f"a request of {workload.longest} tokens exceeds the context length of "
             f"{info.max_model_len}; choose a smaller --shared-prefix, --own or --output"
         )
     sampling = SamplingParams(max_tokens=workload.output, temperature=0.0, ignore_eos=True)

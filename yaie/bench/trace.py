@@ -65,9 +65,9 @@ def read_trace(
     except OSError as error:
         raise InvalidRequest(f"{path} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InvalidRequest(f"{path} is no text in UTF-8; a trace is JSON, a line each") from None
+        raise InvalidRequest(f"{path} is not UTF-8 text; a trace is JSON Lines") from None
     if not found:
-        raise InvalidRequest(f"{path} has no requests; a trace has one a line, in JSON")
+        raise InvalidRequest(f"{path} has no requests; a trace has one JSON request per line")
     first_s = min(request.at_s for request in found)  # a line is written when its request ends
     found = [replace(request, at_s=request.at_s - first_s) for request in found]
     return sorted(found, key=lambda request: request.at_s)
@@ -88,7 +88,8 @@ def _parsed(
             request = _request(entry, at_s, block_len)
         except (ArithmeticError, ValueError, TypeError, AttributeError, KeyError) as error:
             raise InvalidRequest(
-                f"line {number} of {path} is no request ({error!r}); give timestamp, input_length "
+                f"line {number} of {path} is not a request ({error!r}); give timestamp, "
+                f"input_length "
                 "and output_length, or a prompt, or messages"
             ) from None
         yield request

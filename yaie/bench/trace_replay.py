@@ -101,7 +101,7 @@ def replay(
         thread.join()
     duration_s = time.perf_counter() - began
     if all(reply.failure for reply in replies):
-        raise RequestFailed(f"every request failed; the first with {replies[0].failure}")
+        raise RequestFailed(f"every request failed; first failure: {replies[0].failure}")
     settings = {"url": url, "speed": speed, "requests": len(trace)}
     return report_of(settings, trace, replies, duration_s, goal)
 

@@ -1,4 +1,4 @@
-"""`yaie cache`: the prefix cache of a running server: what it holds, and why a prompt misses."""
+"""`yaie cache`: lists a running server's cached prefixes and explains cache misses."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 _BAR = 24  # characters
 
 app = typer.Typer(
-    help="Look into the prefix cache of a running server.",
+    help="Inspect the prefix cache of a running server.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 Url = Annotated[
     str | None,
-    typer.Option(
-        "--url", help="the server [YAIE_BASE_URL, else the one on port 8000]", metavar="URL"
-    ),
+    typer.Option("--url", help="server address [YAIE_BASE_URL, else port 8000]", metavar="URL"),
 ]
 ApiKey = Annotated[
-    str | None, typer.Option("--api-key", help="the server's key [YAIE_API_KEY]", metavar="KEY")
+    str | None, typer.Option("--api-key", help="API key [YAIE_API_KEY]", metavar="KEY")
 ]
 ModelName = Annotated[
-    str | None, typer.Option("--model", "-m", help="one of the server's models", metavar="NAME")
+    str | None, typer.Option("--model", "-m", help="served model name", metavar="NAME")
 ]
 Salt = Annotated[
-    str | None, typer.Option("--salt", help="the cache_salt of the namespace", metavar="TEXT")
+    str | None, typer.Option("--salt", help="cache_salt of the namespace", metavar="TEXT")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="the server's JSON")]
+AsJson = Annotated[bool, typer.Option("--json", help="print the server's JSON")]
 
 
 @app.command("ls")
 def list_branches(
     *,
-    limit: Annotated[int, typer.Option("--limit", help="branches to list", min=1, max=1000)] = 30,
+    limit: Annotated[
+        int, typer.Option("--limit", help="maximum branches to list", min=1, max=1000)
+    ] = 30,
     salt: Salt = None,
     model: ModelName = None,
     url: Url = None,
     api_key: ApiKey = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the largest branches of the cache, as a tree."""
+    """List the largest cached branches as a tree."""
     server = _open(url, api_key, model)
     found = server.post("/v1/cache/branches", _with(limit=limit, cache_salt=salt, model=model))
     if as_json:
@@ -71,10 +71,10 @@ def list_branches(
 @app.command("explain")
 def explain(
     body: Annotated[
-        Path, typer.Argument(help="a request as JSON: messages or prompt", metavar="A.json")
+        Path, typer.Argument(help="request as JSON: messages or prompt", metavar="A.json")
     ],
     other: Annotated[
-        Path | None, typer.Argument(help="another one to compare it with", metavar="[B.json]")
+        Path | None, typer.Argument(help="request to compare with", metavar="[B.json]")
     ] = None,
     *,
     model: ModelName = None,
@@ -82,7 +82,7 @@ def explain(
     api_key: ApiKey = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain how far a request's prompt is cached, and why no further."""
+    """Explain how much of a prompt is cached, and why the rest is not."""
     fields = _read(body) | _with(model=model)
     if other is not None:
         fields["compare_with"] = _read(other)
@@ -99,14 +99,15 @@ def explain(
 @app.command("warm")
 def warm(
     file: Annotated[
-        Path, typer.Argument(help="requests as JSON, one a line; - is stdin", metavar="FILE.jsonl")
+        Path,
+        typer.Argument(help="requests as JSON, one per line; - reads stdin", metavar="FILE.jsonl"),
     ],
     *,
     model: ModelName = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Compute the prompts of requests into the cache, in their order."""
+    """Prefill the prompts of requests into the cache, in file order."""
     bodies = _read_lines(file)
     server = _open(url, api_key, model)
     prompt = cached = 0
@@ -126,16 +127,16 @@ def clear(
     *,
     admin_key: Annotated[
         str | None,
-        typer.Option("--admin-key", help="the admin key [YAIE_ADMIN_KEY]", metavar="KEY"),
+        typer.Option("--admin-key", help="admin key [YAIE_ADMIN_KEY]", metavar="KEY"),
     ] = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evict every token that no running request needs."""
+    """Evict all cached tokens that no running request uses."""
     key = admin_key or os.environ.get("YAIE_ADMIN_KEY")
     if not key:
         raise usage_error(
-            "the cache is cleared with the admin key of its server",
+            "clearing the cache needs the server's admin key",
             advice="--admin-key KEY, or YAIE_ADMIN_KEY",
         )
     found = _open(url, key, "any").post("/v1/cache/flush", {})
@@ -146,7 +147,7 @@ def clear(
 
 
 def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
-    """Return the named server, or the one found on this machine; raise if there is none."""
+    """Return the named server, or a YAIE server on this machine; raise `AdvisedError` for none."""
     from yaie.cli.options import choose_key
     from yaie.cli.remote import ServerAnswers
     from yaie.remote.discovery import find_server
@@ -158,7 +159,7 @@ def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
         if found is None:
             raise AdvisedError(
                 "no YAIE server runs on 127.0.0.1:8000",
-                why="the cache is that of a running server",
+                why="yaie cache reads the cache of a running server",
                 advice="yaie serve    (to start one), or --url URL",
                 code="server-unreachable",
                 exit_code=SERVER_UNREACHABLE,
@@ -195,7 +196,7 @@ def _object(text: str, place: str) -> dict[str, Any]:
     except ValueError as error:
         raise _no_request(place, str(error)) from None
     if not isinstance(value, dict):
-        raise _no_request(place, "it holds no JSON object")
+        raise _no_request(place, "it is not a JSON object")
     return value
 
 
@@ -209,7 +210,7 @@ def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
         return
     print(f"{other} shares {found['shared_tokens']:,} of its {found['prompt_tokens']:,} tokens")
     if not found["is_same_namespace"]:
-        print("  its cache_salt is another one, so that no token is shared")
+        print("  its cache_salt differs, so no token is shared")
     width = max(len(name), len(other))
     for label, place in ((name, found["this"]), (other, found["other"])):
         shown = "ends here" if place is None else f"{place['field']}: {shown_line(place['text'])}"

@@ -29,18 +29,21 @@ def chat(
     system: one_off.System = None,
     options: SamplingOptions,
     stats: Annotated[
-        bool | None, typer.Option("--stats/--no-stats", help="figures after each answer [off]")
+        bool | None,
+        typer.Option(
+            "--stats/--no-stats", help="print token counts and timings after each answer [off]"
+        ),
     ] = None,
     url: one_off.Url = None,
     api_key: one_off.ApiKey = None,
     local: one_off.Local = False,
     settings: dict[str, Any],
 ) -> None:
-    """Chat with a model; /help lists the commands of a chat.
+    """Chat with a model; /help lists the chat commands.
 
-    The server of --url or YAIE_BASE_URL answers (-m then names one of its models), else a YAIE
-    server on 127.0.0.1:8000, else this process. --local, -m and flags of the engine load a model
-    here.
+    The chat goes to the server at --url or YAIE_BASE_URL (-m selects a served model), else to a
+    YAIE server on 127.0.0.1:8000, else to a model in this process. --local, -m and engine flags
+    load a model in this process.
     """
     state = ChatState(options=options, system=system, show_stats=bool(stats))
     is_interactive = terminal.is_terminal(sys.stdin)

@@ -1,4 +1,4 @@
-"""Slash commands of a chat, and the state that they change."""
+"""Slash commands of a chat, and the chat state that they change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ChatState:
         return bool(self.turns) and self.turns[-1]["role"] == "user"
 
     def give_up_question(self) -> None:
-        """Remove a question that failed; its files are put before the next one."""
+        """Remove a failed question; its files go before the next question."""
         self.take_back_question()
         self.files = [*self.asked_with, *self.files]
         self.asked_with = []
@@ -134,9 +134,9 @@ def _undo(state: ChatState, _rest: str, _source: AnswerSource) -> None:
 def _set(state: ChatState, rest: str, _source: AnswerSource) -> None:
     if not rest:
         shown = ", ".join(f"{key}={value}" for key, value in state.options.given().items())
-        terminal.note(shown or "all as the model has it")
+        terminal.note(shown or "model defaults")
         return
-    # NAME=VALUE, or NAME VALUE as in Ollama; NAME= returns to the model's own value.
+    # NAME=VALUE, or NAME VALUE as in Ollama; NAME= restores the model's default.
     form = re.fullmatch(r"([\w-]+)(?:\s*=\s*|\s+)(.*)", rest)
     name = form[1].replace("-", "_") if form else ""
     if form is None or name not in NAMES:
@@ -149,7 +149,7 @@ def _set(state: ChatState, rest: str, _source: AnswerSource) -> None:
     except (ValueError, typer.BadParameter):
         raise usage_error(f"{name} cannot be {value!r}", advice=f"/set {name}=1") from None
     state.options = state.options.changed(name, parsed)
-    terminal.note(f"{name}: {value or 'as the model has it'}")
+    terminal.note(f"{name}: {value or 'model default'}")
 
 
 def _file(state: ChatState, rest: str, _source: AnswerSource) -> None:
@@ -194,7 +194,9 @@ def _stats(state: ChatState, _rest: str, _source: AnswerSource) -> None:
     if state.last is not None:
         print(state.last.as_line(), file=sys.stderr)
     state.show_stats = not state.show_stats
-    terminal.note(f"figures after each answer: {'on' if state.show_stats else 'off'}")
+    terminal.note(
+        f"token counts and timings after each answer: {'on' if state.show_stats else 'off'}"
+    )
 
 
 def _exit(_state: ChatState, _rest: str, _source: AnswerSource) -> None:
@@ -206,14 +208,14 @@ _COMMANDS: dict[str, tuple[_Command, str, str]] = {
     "/help": (_help, "/help", "this list"),
     "/clear": (_clear, "/clear", "forget the conversation"),
     "/system": (_system, "/system [TEXT]", "show or set the system prompt"),
-    "/model": (_model, "/model [NAME]", "show the model, or use another one of the server"),
+    "/model": (_model, "/model [NAME]", "show the model, or switch to another served model"),
     "/regen": (_regen, "/regen", "answer the last question again"),
     "/undo": (_undo, "/undo", "remove the last question"),
     "/set": (_set, "/set NAME=VALUE", ", ".join(NAMES)),
     "/file": (_file, "/file PATH", "put a file before the next question"),
     "/save": (_save, "/save FILE", "write the conversation to a file"),
     "/load": (_load, "/load FILE", "continue a saved conversation"),
-    "/stats": (_stats, "/stats", "figures of the last answer; on or off for the next ones"),
+    "/stats": (_stats, "/stats", "show token counts and timings; toggle them for later answers"),
     "/exit": (_exit, "/exit", "leave"),
     "/bye": (_exit, "/bye", "leave"),
 }

@@ -1,4 +1,4 @@
-"""`yaie config`: the settings in effect, their schema, and a file of them to begin with."""
+"""`yaie config`: shows the settings in effect and their schema, and starts a settings file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaie.cli.doctor import settings_with_sources
 from yaie.cli.failures import usage_error
 
 app = typer.Typer(
-    help="Show the settings, and begin a file of them.",
+    help="Show the settings, or start a settings file.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,12 +21,12 @@ _JSON_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 
 @app.command("show")
 def show(
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     changed: Annotated[
-        bool, typer.Option("--changed", help="those that differ from the default alone")
+        bool, typer.Option("--changed", help="show only settings that differ from their default")
     ] = False,
 ) -> None:
-    """Show each setting with its value and its source."""
+    """Show each setting with its value and source."""
     from yaie.base.settings import SETTINGS
 
     found = [each for each in settings_with_sources() if each["source"] != "default" or not changed]
@@ -41,17 +41,15 @@ def show(
 
 @app.command("schema")
 def schema() -> None:
-    """Print the JSON schema of a settings file, for editors and checks."""
+    """Print the JSON schema of settings files, for editors and checks."""
     print(json.dumps(settings_schema(), indent=2))
 
 
 @app.command("init")
 def init(
-    path: Annotated[Path, typer.Argument(help="the file to write", metavar="FILE")] = Path(
-        "yaie.yaml"
-    ),
+    path: Annotated[Path, typer.Argument(help="file to write", metavar="FILE")] = Path("yaie.yaml"),
 ) -> None:
-    """Write a YAML or TOML file with every setting as a comment; an existing file is kept."""
+    """Write a YAML or TOML file with every setting commented out; keep an existing file."""
     if path.suffix.lower() not in (".yaml", ".yml", ".toml"):
         raise usage_error(f"{path} is neither YAML nor TOML", advice="yaie config init yaie.yaml")
     try:
@@ -61,9 +59,9 @@ def init(
         raise usage_error(f"{path} exists", advice="another name, or remove it") from None
     except OSError as error:
         raise usage_error(
-            f"cannot write {path}", why=error.strerror or str(error), advice="another place"
+            f"cannot write {path}", why=error.strerror or str(error), advice="another folder"
         ) from None
-    print(f"{path}: every setting as a comment; use it by: yaie serve --config {path}")
+    print(f"{path}: every setting, commented out; use it with: yaie serve --config {path}")
 
 
 def settings_schema() -> dict[str, Any]:

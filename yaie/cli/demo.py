@@ -75,12 +75,12 @@ class DemoRun:
 @settings_options(ENGINE_FLAGS, leave_out=("served_model_name", "prefix_cache"))
 def demo(
     *,
-    requests: Annotated[int, typer.Option(min=1, max=1024, help="questions at once")] = 16,
-    repeats: Annotated[int, typer.Option(min=1, help="runs, after a warm-up")] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    requests: Annotated[int, typer.Option(min=1, max=1024, help="concurrent questions")] = 16,
+    repeats: Annotated[int, typer.Option(min=1, help="measured runs, after a warm-up")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     settings: dict[str, Any],
 ) -> None:
-    """Answer questions with the prefix cache off and on."""
+    """Compare answers and latency with the prefix cache off and on."""
     from yaie.cli.local import load_model
 
     measured: dict[bool, list[DemoRun]] = {}

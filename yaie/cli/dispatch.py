@@ -28,7 +28,7 @@ _WITH_VALUE = ("--revision",)  # flags of the commands below whose next word is 
 STORAGE_COMMANDS = ("pull", "list", "show", "rm")  # words that also begin prompts
 
 _START = "`yaie pull NAME` downloads a model, as its first use does"
-_LIST = "`yaie list` lists the models on this machine"
+_LIST = "`yaie list` lists local models"
 _REMOVE = "`yaie rm NAME` removes a model"
 _RUNNING = "`yaie doctor` finds a server on this machine; its /v1/models lists its model"
 _STOP = "Ctrl-C or SIGTERM stops `yaie serve`"
@@ -54,15 +54,15 @@ _FOREIGN = {
         "`yaie cache ls` shows a running server's cache, GET /stats its numbers",
         "yaie cache ls",
     ),
-    "keys": ("the setting `api_key` has the keys of a server", "yaie serve --api-key KEY"),
-    "login": ("the variable HF_TOKEN has the token of the hub", "hf auth login"),
+    "keys": ("the setting `api_key` lists a server's keys", "yaie serve --api-key KEY"),
+    "login": ("the variable HF_TOKEN is the Hugging Face token", "hf auth login"),
     "quantize": ("weights are quantized at load", "yaie serve NAME --quantization int8"),
     "convert": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "update": (_UPDATE, "pip install --upgrade yaie"),
     "upgrade": (_UPDATE, "pip install --upgrade yaie"),
     "embed": (_EMBED, "yaie --help"),
     "create": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
-    "push": ("models are not published from here", "yaie --help"),
+    "push": ("YAIE does not publish models", "yaie --help"),
     "logs": ("the server logs to standard error", "yaie serve 2> yaie.log"),
 }
 

@@ -41,11 +41,11 @@ class Check:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Check this machine and the settings, and run a self test.
+    """Check the machine and the settings, and run a self test.
 
-    Exits with 1 if a fault would stop a service.
+    The exit code is 1 if a service could not start.
     """
     checks = [run_check(name, check) for name, check in _CHECKS.items()]
     settings = settings_with_sources()
@@ -155,7 +155,7 @@ def _check_memory() -> tuple[Status, str]:
 
     free = free_bytes(torch.device("cpu"))
     status: Status = "ok" if free > 2**30 else "warning"
-    return status, f"{free / 2**30:.1f} GiB free for weights and the KV pool"
+    return status, f"{free / 2**30:.1f} GiB free for weights and KV cache"
 
 
 def _readable_settings() -> Settings | None:

@@ -33,12 +33,12 @@ _ADVICE = {
 
 
 def usage_error(what: str, *, why: str = "", advice: str = "yaie --help") -> AdvisedError:
-    """Return the error of a wrong command line: exit code 2."""
+    """Return the error for a wrong command line: exit code 2."""
     return AdvisedError(what, why=why, advice=advice, code="usage", exit_code=USAGE)
 
 
 def output_error(error: OSError) -> AdvisedError:
-    """Return the error of a full or closed standard output: exit code 1."""
+    """Return the error for a full or closed standard output: exit code 1."""
     return AdvisedError(f"cannot write the answer: {error.strerror or error}", code="output")
 
 
@@ -46,8 +46,7 @@ def show_failure(error: BaseException) -> int:
     """Print an error to stderr, at most one screen, and return its exit code."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         error = NotEnoughMemory(
-            "the system refused memory; the machine is full, or a limit is set (ulimit -v, a "
-            "container's)"
+            "the system is out of memory; free memory, or raise the limit (ulimit -v, container)"
         )
     with contextlib.suppress(OSError):  # stderr cannot be written; the exit code remains
         _show(error)

@@ -1,4 +1,4 @@
-"""The flags of `run` that give the answer a form: --schema, --regex and --choice."""
+"""Grammar flags of `run`: --schema, --regex and --choice constrain the answer."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from yaie.cli.failures import usage_error
 
 Schema = Annotated[
     Path | None,
-    typer.Option("--schema", help="a JSON schema that the answer follows", metavar="FILE"),
+    typer.Option("--schema", help="JSON schema for the answer", metavar="FILE"),
 ]
 Regex = Annotated[
     str | None,
-    typer.Option("--regex", help="a regular expression of the whole answer", metavar="PATTERN"),
+    typer.Option("--regex", help="regular expression for the whole answer", metavar="PATTERN"),
 ]
 Choices = Annotated[
     list[str] | None,
-    typer.Option("--choice", help="a text that may be the answer; repeatable", metavar="TEXT"),
+    typer.Option("--choice", help="allowed answer; repeatable", metavar="TEXT"),
 ]
 ChoiceList = Annotated[
     str | None,
-    typer.Option("--choices", help="such texts, separated by commas", metavar="A,B,C"),
+    typer.Option("--choices", help="allowed answers, separated by commas", metavar="A,B,C"),
 ]
 
 
 def listed_choices(choices: list[str] | None, listed: str | None) -> list[str] | None:
-    """Return the texts of --choice and of --choices. Raises a usage error for an empty list."""
+    """Return the answers allowed by --choice and --choices; raise a usage error for none."""
     if listed is None:
         return choices
     found = [text.strip() for text in listed.split(",") if text.strip()]
     if not found:
-        raise usage_error(f"--choices {listed!r} names no text", advice="--choices yes,no")
+        raise usage_error(f"--choices {listed!r} is empty", advice="--choices yes,no")
     return [*(choices or []), *found]
 
 
 def grammar_of(schema: Path | None, regex: str | None, choices: list[str] | None) -> Grammar | None:
-    """Return the grammar that the flags ask for; None without one of them.
+    """Return the grammar for the flags, or None without flags.
 
-    Raises a usage error for several of them, and for a file without a JSON schema.
+    Raises a usage error for several grammar flags, or for a file without a JSON schema.
     """
     given = {"--schema": schema, "--regex": regex, "--choice": choices or None}
     names = [name for name, value in given.items() if value is not None]
@@ -70,7 +70,7 @@ def _of_file(path: Path) -> Grammar:
     if not isinstance(schema, dict):
         raise usage_error(
             f"{path} is not a JSON schema",
-            why=f"it holds a {type(schema).__name__} in place of an object",
+            why=f"it contains a {type(schema).__name__} instead of an object",
             advice=advice,
         )
     return Grammar(kind="json_schema", source=json.dumps(schema), param="--schema")

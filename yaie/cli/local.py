@@ -85,7 +85,7 @@ class ModelAnswers:
         """Refuse every model but the loaded one."""
         if name not in self.models():
             raise usage_error(
-                f"this chat has loaded {self._llm.info.model} alone", advice=f"yaie chat -m {name}"
+                f"this chat loaded only {self._llm.info.model}", advice=f"yaie chat -m {name}"
             )
 
     def stream(
@@ -158,12 +158,12 @@ class ModelAnswers:
             raise self._blamed_on_the_pool(error) from None
 
     def _blamed_on_the_pool(self, error: ContextLengthExceeded) -> Exception:
-        """Return the error, or one about --num-slots where the KV pool limits the context."""
+        """Return the error, or an error about --num-slots if the KV cache limits the context."""
         info = self._llm.info
         if info.max_model_len < info.num_slots:
             return error
         return AdvisedError(
-            f"the KV pool limits the context to {info.num_slots:,} tokens",
+            f"the KV cache limits the context to {info.num_slots:,} tokens",
             why=error.message.partition(";")[0],
             advice=f"a larger --num-slots (now {info.num_slots:,}), or a shorter prompt",
             code=str(error.code),

@@ -1,4 +1,4 @@
-"""The entry point of the command line: runs a command and turns its errors into exit codes."""
+"""Entry point of the command line: runs a command and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _NEAR = 2  # edits between an unknown flag and one that is suggested
 app = typer.Typer(
     name="yaie",
     help=(
-        'Run language models. yaie "PROMPT" answers a prompt; yaie alone, on a terminal, starts '
-        "a chat. Prompts with a common prefix share its computation."
+        'Run language models with a shared prefix cache. yaie "PROMPT" answers a prompt; yaie '
+        "alone starts a chat on a terminal."
     ),
     epilog='Examples: yaie "Why is the sky blue?"    cat notes.md | yaie "Summarise this"',
     rich_markup_mode=None,
@@ -65,7 +65,7 @@ COMMANDS = (
     *("tokenize", "version"),
     *STORAGE_COMMANDS,
 )
-# Bare words that may follow a command.
+# Bare words allowed after a command.
 _GROUPS = (bench.app, cache.app, config.app)
 _NAMES = ("builtin", *(each.name for group in _GROUPS for each in group.registered_commands))
 
@@ -74,7 +74,7 @@ _NAMES = ("builtin", *(each.name for group in _GROUPS for each in group.register
 def _root(
     context: typer.Context,
     show_version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-    _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show error tracebacks.")] = False,
     _quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print answers and errors only.")
     ] = False,

@@ -36,9 +36,9 @@ class LocalModel:
 
 
 def models(
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """List models here, models to start with, and architectures."""
+    """List local models, starter models and supported architectures."""
     from yaie.models.architecture.architectures import SUPPORTED
 
     local = [inspect_model(name, folder) for name, folder in local_folders()]

@@ -1,4 +1,4 @@
-"""Flags of the settings, which several commands share, and counts as people write them."""
+"""Setting flags shared by several commands, and the parser for counts such as 8k."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ def settings_options(
 
 
 def choose_key(typed: str | None, *, is_named: bool) -> str | None:
-    """Return the API key to send, that of `key_of`. Raises a usage error for an empty --api-key."""
+    """Return the API key to send (see `key_of`); raise a usage error for an empty --api-key."""
     if typed is not None and not first_key(typed):
-        raise usage_error("--api-key holds no key", advice="--api-key KEY, or leave it out")
+        raise usage_error("--api-key is empty", advice="--api-key KEY, or omit --api-key")
     return key_of(typed, is_named=is_named)
 
 

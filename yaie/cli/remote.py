@@ -86,7 +86,7 @@ class ServerAnswers:
         try:
             return as_object(self._send("POST", route, json=body).json())
         except ValueError:
-            raise self._not_openai(f"its {route} answers no JSON") from None
+            raise self._not_openai(f"{route} did not return JSON") from None
 
     def close(self) -> None:
         """Close the connection."""
@@ -182,7 +182,7 @@ class ServerAnswers:
     def _first_model(self) -> str:
         models = self._context_lengths()
         if not models:
-            raise self._unreachable("it serves no model")
+            raise self._unreachable("the server lists no models")
         return next(iter(models))
 
     def _context_lengths(self) -> dict[str, int | None]:
@@ -191,7 +191,7 @@ class ServerAnswers:
         try:
             return context_lengths(reply.json())
         except ValueError:
-            raise self._not_openai("its /v1/models is not a list of models") from None
+            raise self._not_openai("/v1/models did not return a list of models") from None
 
     def _send(self, method: str, route: str, **options: Any) -> requests.Response:
         import requests
@@ -219,7 +219,7 @@ class ServerAnswers:
         if refuses_key:
             advice = "--api-key (or YAIE_API_KEY) with a key of that server, or --local"
         if detail.get("code") == "model_not_found":
-            advice = "leave out -m to use the model it serves, or --local to load one here"
+            advice = "omit -m to use the served model, or --local to load a model here"
         return AdvisedError(
             str(detail.get("message") or detail),
             why=f"reply of the server at {self.url}",

@@ -1,4 +1,4 @@
-"""`yaie bench replay`: a trace of requests, sent to a server at its own times."""
+"""`yaie bench replay`: sends the requests of a trace to a server at their arrival times."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
 @settings_options(ENGINE_FLAGS, leave_out=("served_model_name",))
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines, one request a line")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="trace file: JSON Lines, one request per line")
+    ],
     *,
     url: Annotated[
         str | None,
-        typer.Option("--url", metavar="URL", help="a running server [default: one of its own]"),
+        typer.Option("--url", metavar="URL", help="running server [default: starts one]"),
     ] = None,
     api_key: Annotated[
-        str | None, typer.Option("--api-key", metavar="KEY", help="key of the server")
+        str | None, typer.Option("--api-key", metavar="KEY", help="API key of the server")
     ] = None,
     speed: Annotated[
-        float, typer.Option(min=0, help="times as fast as the trace; 0: everything at once")
+        float, typer.Option(min=0, help="speed relative to the trace; 0 sends all requests at once")
     ] = 1.0,
     requests: Annotated[
-        int | None, typer.Option(parser=parse_count, metavar="N", help="requests read [all]")
+        int | None,
+        typer.Option(parser=parse_count, metavar="N", help="maximum requests to read [all]"),
     ] = None,
     block: Annotated[
         int | None,
         typer.Option(
             parser=parse_count,
             metavar="N",
-            help="tokens that replace a block of the trace; lengths follow [as traced]",
+            help="tokens per trace block; prompt lengths scale with it [as traced]",
         ),
     ] = None,
     goal_first: Annotated[
-        float, typer.Option(min=0, help="seconds to the first token, of the goodput")
+        float, typer.Option(min=0, help="goodput goal: time to first token in seconds")
     ] = 2.0,
     goal_token: Annotated[
-        float, typer.Option(min=0, help="seconds of a token after the first, of the goodput")
+        float, typer.Option(min=0, help="goodput goal: inter-token latency in seconds")
     ] = 0.1,
     as_json: Annotated[
-        bool, typer.Option("--json", help="print JSON [always, where stdout is not a terminal]")
+        bool, typer.Option("--json", help="print JSON [default unless stdout is a terminal]")
     ] = False,
     settings: dict[str, Any],
 ) -> None:
-    """Send the requests of a trace at their times; measure hits, first tokens and goodput."""
+    """Replay a request trace; measure cache hits, time to first token and goodput."""
     from yaie.bench.served import served
     from yaie.bench.trace import read_trace
     from yaie.bench.trace_replay import Goal

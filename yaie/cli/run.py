@@ -37,18 +37,18 @@ LONGEST_TIMEOUT_S = 10**9  # about 30 years, within the range of every system's 
 System = Annotated[str | None, typer.Option("--system", "-s", help="system prompt", metavar="TEXT")]
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="an OpenAI-compatible server [YAIE_BASE_URL]", metavar="URL"),
+    typer.Option("--url", help="OpenAI-compatible server [YAIE_BASE_URL]", metavar="URL"),
 ]
-Local = Annotated[bool, typer.Option("--local", help="answer in this process, without a server")]
+Local = Annotated[bool, typer.Option("--local", help="load a model in this process")]
 ApiKey = Annotated[
     str | None,
-    typer.Option(
-        "--api-key", help="the server's key [YAIE_API_KEY, OPENAI_API_KEY]", metavar="KEY"
-    ),
+    typer.Option("--api-key", help="API key [YAIE_API_KEY, OPENAI_API_KEY]", metavar="KEY"),
 ]
 Stats = Annotated[
     bool | None,
-    typer.Option("--stats/--no-stats", help="a line of figures on stderr [on a terminal]"),
+    typer.Option(
+        "--stats/--no-stats", help="print token counts and timings to stderr [on a terminal]"
+    ),
 ]
 
 
@@ -57,25 +57,31 @@ Stats = Annotated[
 def run(
     prompt: Annotated[
         list[str] | None,
-        typer.Argument(help="the prompt; piped text is put before it", metavar="PROMPT"),
+        typer.Argument(help="prompt text; piped text comes first", metavar="PROMPT"),
     ] = None,
     *,
     system: System = None,
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="text put before the prompt; repeatable", metavar="PATH"),
+        typer.Option(
+            "--file", "-f", help="file to put before the prompt; repeatable", metavar="PATH"
+        ),
     ] = None,
     schema: Schema = None,
     regex: Regex = None,
     choice: Choices = None,
     choices: ChoiceList = None,
     options: SamplingOptions,
-    raw: Annotated[bool, typer.Option("--raw", help="no chat template: continue the text")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object at the end")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="continue the prompt without a chat template")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print one JSON object at the end")
+    ] = False,
     stats: Stats = None,
     explain_cache: Annotated[
         bool,
-        typer.Option("--explain-cache", help="on stderr, how far a server's cache held the prompt"),
+        typer.Option("--explain-cache", help="print to stderr how much of the prompt was cached"),
     ] = False,
     timeout: Annotated[
         float | None, typer.Option("--timeout", help="stop after this many seconds", metavar="S")
@@ -85,13 +91,13 @@ def run(
     local: Local = False,
     settings: dict[str, Any],
 ) -> None:
-    """Answer one prompt; also spelt: yaie "PROMPT".
+    """Answer one prompt; yaie "PROMPT" does the same.
 
-    The prompt is the text of -f files, then piped text, then PROMPT. The server of --url or
-    YAIE_BASE_URL answers (-m then names one of its models), else a YAIE server on 127.0.0.1:8000,
-    else this process. --local, -m and flags of the engine load a model here.
+    The prompt is the -f files, then piped text, then PROMPT. It goes to the server at --url or
+    YAIE_BASE_URL (-m selects a served model), else to a YAIE server on 127.0.0.1:8000, else to a
+    model in this process. --local, -m and engine flags load a model in this process.
 
-    With --schema, --regex or --choice the answer has that form, if --max-tokens leaves room.
+    --schema, --regex and --choice constrain the answer; --max-tokens may still cut it short.
 
     Piped text is read to its end even if PROMPT is given. In a loop that reads lines, add
     </dev/null.
@@ -99,7 +105,7 @@ def run(
     if raw and system:
         raise usage_error(
             "--raw and --system exclude each other",
-            why="--raw skips the chat template, which holds the system prompt",
+            why="--raw skips the chat template and so the system prompt",
             advice="put the text at the front of the prompt",
         )
     grammar = grammar_of(schema, regex, listed_choices(choice, choices))
@@ -123,8 +129,8 @@ def run(
             print(json.dumps(answer.as_json(), ensure_ascii=plain), flush=True)
         if grammar is not None and answer.finish_reason == "length":
             terminal.warn(
-                f"--max-tokens cut the answer before it had the form of {grammar.param}; "
-                "raise it, or give the form an end"
+                f"--max-tokens cut the answer before it matched {grammar.param}; raise "
+                "--max-tokens, or bound the length in the grammar"
             )
         show_stats(answer, stats)
         if explain_cache:
@@ -139,8 +145,8 @@ def ask_for_explanation(source: AnswerSource) -> None:
 
     if not isinstance(source, ServerAnswers):
         raise usage_error(
-            "--explain-cache asks a server, and a model was loaded here",
-            why="its cache is empty before its first answer",
+            "--explain-cache needs a server, but a model was loaded in this process",
+            why="its cache is empty before the first answer",
             advice="yaie serve in another terminal, or --url URL",
         )
     source.explains_cache = True
@@ -149,7 +155,7 @@ def ask_for_explanation(source: AnswerSource) -> None:
 def show_explanation(answer: FinishedAnswer) -> None:
     """Print on stderr how far the prompt was cached, and why no further."""
     if answer.explanation is None:
-        terminal.warn("the server explains no cache; is it YAIE?")
+        terminal.warn("the server sent no cache explanation; is it YAIE?")
         return
     from yaie.cli.cache import explanation_lines
 

@@ -31,26 +31,32 @@ class SamplingOptions:
             "-n",
             parser=parse_count,
             metavar="N",
-            help=f"longest answer, in tokens [{DEFAULT_MAX_TOKENS}]",
+            help=f"maximum output tokens [{DEFAULT_MAX_TOKENS}]",
         ),
     ] = None
     temperature: Annotated[
         float | None,
-        typer.Option("--temperature", "-t", help="0 is greedy [the model's]", metavar="T"),
+        typer.Option(
+            "--temperature",
+            "-t",
+            help="sampling temperature; 0 is greedy [the model's]",
+            metavar="T",
+        ),
     ] = None
     top_p: Annotated[
-        float | None, typer.Option("--top-p", help="nucleus sampling [the model's]", metavar="P")
+        float | None,
+        typer.Option("--top-p", help="nucleus sampling probability [the model's]", metavar="P"),
     ] = None
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", help="sample from the k most likely [the model's]", metavar="K"),
+        typer.Option(
+            "--top-k", help="sample from the K most likely tokens [the model's]", metavar="K"
+        ),
     ] = None
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="repeat the same samples", metavar="N")
-    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="sampling seed", metavar="N")] = None
     stop: Annotated[
         list[str] | None,
-        typer.Option("--stop", help="end before this text; repeatable", metavar="TEXT"),
+        typer.Option("--stop", help="stop string; repeatable", metavar="TEXT"),
     ] = None
     shrinks_to_fit: bool = False  # max_tokens is our default: a full context may shorten it
 

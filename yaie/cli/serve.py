@@ -37,13 +37,13 @@ def serve(
     *,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="file of settings: YAML, TOML or JSON [YAIE_CONFIG]"),
+        typer.Option("--config", help="settings file: YAML, TOML or JSON [YAIE_CONFIG]"),
     ] = None,
     settings: dict[str, Any],
 ) -> None:
     """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable.
 
-    Several models: --model name=path for each.
+    To serve several models, repeat --model name=path.
     """
     from yaie.base.served_models import engine_configs
     from yaie.base.settings import load_settings
@@ -72,7 +72,7 @@ def name_models(name: str | None, settings: dict[str, Any]) -> dict[str, Any]:
     plain = [each for each in given if not is_named(each)]
     if len(plain) > 1:
         raise usage_error(
-            f"several models without names: {', '.join(plain)}",
+            f"several models need names: {', '.join(plain)}",
             advice=" ".join(f"--model NAME={each}" for each in plain),
         )
     named = [each for each in given if is_named(each)]
@@ -88,10 +88,9 @@ def is_named(model: str) -> bool:
 
 
 def check_model(model: str) -> None:
-    """Refuse a model that is missing, damaged or unsupported, before anything is started.
+    """Refuse a missing, damaged or unsupported model before the service starts.
 
-    The weights of a repository are not downloaded here: the service does so and answers health
-    probes meanwhile.
+    Repository weights are downloaded later, while the service answers health probes.
     """
     from yaie.models.architecture.support import check_supported
     from yaie.models.files.checkpoint import read_config

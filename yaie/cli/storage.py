@@ -1,4 +1,4 @@
-"""`yaie pull`, `list`, `show` and `rm`: the models on this machine. Without torch."""
+"""`yaie pull`, `list`, `show` and `rm`: manage local models, without loading torch."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def pull(name: Name, revision: Revision = None) -> None:
 
 
 def list_models(
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """List the models on this machine."""
+    """List local models."""
     found = [inspect_model(name, folder) for name, folder in local_folders()]
     if as_json:
         print(json.dumps({"models": [asdict(model) for model in found]}))
@@ -49,9 +49,9 @@ def list_models(
 
 def show(
     name: Name,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what is known of a model on this machine."""
+    """Show the details of a local model."""
     folder = _find(name)
     facts = _facts(inspect_model(name, folder), folder)
     if as_json:
@@ -62,7 +62,7 @@ def show(
 
 
 def remove(name: Name) -> None:
-    """Remove a model that yaie pull stored in YAIE's own cache."""
+    """Remove a model that yaie pull downloaded."""
     from yaie.models.files.pull import list_pulled_models, remove_pulled
 
     if name not in dict(list_pulled_models()):
@@ -90,7 +90,7 @@ def _find(name: str) -> Path:
 def _absent(name: str) -> AdvisedError:
     return AdvisedError(
         f"{name} is not on this machine",
-        why="yaie list has the names of those that are",
+        why="yaie list shows the local models",
         advice=f"yaie pull {name}",
         code="model_not_found",
         exit_code=MODEL_EXIT_CODE,
@@ -100,9 +100,9 @@ def _absent(name: str) -> AdvisedError:
 def _cannot_remove(name: str) -> AdvisedError:
     if name not in dict(local_folders()):
         return _absent(name)
-    why, advice = "other programs share the cache of the hub", f"hf cache rm model/{name}"
+    why, advice = "other programs share the Hugging Face cache", f"hf cache rm model/{name}"
     if name == BUILTIN_MODEL:
-        why, advice = "it is a part of the package", "pip uninstall yaie"
+        why, advice = "it is part of the package", "pip uninstall yaie"
     return AdvisedError(
         f"{name} is not in YAIE's own cache",
         why=why,

@@ -1,4 +1,4 @@
-"""`yaie tokenize`: the tokens of a text, as a model reads it, without its weights."""
+"""`yaie tokenize`: shows a model's tokens for a text, without reading the weights."""
 
 from __future__ import annotations
 
@@ -18,31 +18,34 @@ from yaie.cli.run import System, conversation, read_prompt
 def tokenize(
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="the text; piped text is put before it", metavar="TEXT"),
+        typer.Argument(help="text; piped text comes first", metavar="TEXT"),
     ] = None,
     *,
     system: System = None,
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="text put before the text; repeatable", metavar="PATH"),
+        typer.Option(
+            "--file", "-f", help="file to put before the text; repeatable", metavar="PATH"
+        ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help=f"the model [{BUILTIN_MODEL}]")
+        str | None,
+        typer.Option("--model", "-m", help=f"model whose tokenizer to use [{BUILTIN_MODEL}]"),
     ] = None,
     revision: Revision = None,
     as_chat: Annotated[
-        bool, typer.Option("--chat", help="the prompt of a chat, by the model's template")
+        bool, typer.Option("--chat", help="tokenize a chat prompt, with the model's chat template")
     ] = False,
-    count: Annotated[bool, typer.Option("--count", help="the number of tokens alone")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    count: Annotated[bool, typer.Option("--count", help="print only the token count")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show the tokens of a text: id and characters, one a line.
+    """Show the tokens of a text, one per line: id and characters.
 
-    --chat shows the whole prompt of a chat, which a server caches and counts; -s belongs to it.
-    The weights of the model are neither downloaded nor read.
+    --chat shows the chat prompt as a server tokenizes it; -s needs --chat. Only the tokenizer is
+    downloaded and read, not the weights.
     """
     if system is not None and not as_chat:
-        raise usage_error("--system belongs to a chat", advice="yaie tokenize --chat -s TEXT ...")
+        raise usage_error("--system needs --chat", advice="yaie tokenize --chat -s TEXT ...")
     if count and as_json:
         raise usage_error("--count and --json exclude each other", advice="one of them")
     ids, pieces = _tokens(
@@ -62,7 +65,7 @@ def tokenize(
 def _tokens(
     model: str | None, revision: str | None, text: str, system: str | None, *, as_chat: bool
 ) -> tuple[list[int], list[str]]:
-    """Return the ids and their texts; bytes of a split character are shown as in hexadecimal."""
+    """Return token ids and texts; bytes of a split character appear in hexadecimal."""
     from yaie.base.settings import load_settings
     from yaie.models.load.folder import resolve_model_path
     from yaie.text.chat_template import ChatTemplate

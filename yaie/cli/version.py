@@ -1,4 +1,4 @@
-"""`yaie version`: the version of this package."""
+"""`yaie version`: shows the package version."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from yaie.base.own_version import read_version
 
 
 def version() -> None:
-    """Show the version of YAIE."""
+    """Show the YAIE version."""
     print(f"yaie {read_version()}")

@@ -187,7 +187,7 @@ class LocalClient:
     def _require_open(self) -> EngineLoop:
         loop = self._loop  # read once: a signal handler may close the client at any time
         if loop is None:
-            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+            raise EngineUnavailable("this LLM is closed; create a new LLM")
         if self._failure:
             raise self._died()
         return loop

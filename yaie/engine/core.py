@@ -270,8 +270,8 @@ class EngineCore:
         release_unused(self.executor.loaded.device)
         if self.scheduler.steps.retry_smaller(step):
             log.warning(
-                "a step of %d rows ran out of memory, the next has at most %d: %s; a lower "
-                "--max-step-rows or --num-slots leaves more memory to steps",
+                "a step of %d rows ran out of memory, the next has at most %d: %s; lower "
+                "--max-step-rows or --num-slots to free memory for steps",
                 step.plan.num_rows,
                 self.scheduler.steps.rows.limit,
                 failure,

@@ -88,7 +88,7 @@ class Queries:
             self._times.mark(tree.clock, now)
             self._release_lingering()
             return Flushed(tree.clear(), tree.num_slots - tree.num_free)
-        raise InvalidRequest(f"{type(query).__name__} is no query")
+        raise InvalidRequest(f"{type(query).__name__} is not a query")
 
 
 def _explain(tree: RadixTree, query: ExplainPrompt) -> Explanation:

@@ -156,7 +156,7 @@ class Sequence:
         if state not in TRANSITIONS[self.state]:
             raise InvariantViolated(
                 f"sequence {self.index} of {self.request.request_id!r} is {self.state.value} and "
-                f"cannot become {state.value}; this is a bug of YAIE"
+                f"cannot become {state.value}; this is a bug in YAIE"
             )
         self.state = state
 

@@ -23,7 +23,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
         )
     if not isinstance(request.priority, int) or not -(2**63) <= request.priority < 2**63:
         raise InvalidRequest(
-            f"priority must be a whole number of 64 bits, got {as_shown(request.priority):.40}",
+            f"priority must be a 64-bit integer, got {as_shown(request.priority):.40}",
             param="priority",
         )
     if not prompt:
@@ -44,7 +44,8 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
             )
     if sampling.n > max_running:
         raise InvalidRequest(
-            f"n is {sampling.n}, but this server runs at most {max_running} sequences at once",
+            f"n is {sampling.n}, but this server runs at most {max_running} sequences "
+            f"(max_running)",
             param="n",
         )
     room = info.max_model_len - len(prompt)

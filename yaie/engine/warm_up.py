@@ -54,10 +54,7 @@ def _run(loop: EngineLoop, batch: list[GenerationRequest]) -> str | None:
 
 
 def _make_error(reason: str) -> StartupError:
-    return StartupError(
-        f"the model was loaded, but its first answer failed: {reason}; --no-warmup starts without "
-        "it"
-    )
+    return StartupError(f"the warm-up failed: {reason}; --no-warmup starts without it")
 
 
 def batches(info: EngineInfo) -> list[list[GenerationRequest]]:

@@ -73,7 +73,9 @@ def require_compilers() -> list[str]:
         return compilers
     chosen = os.environ.get("CXX", "").strip()
     if chosen:
-        raise BuildFailed(f"$CXX is {chosen!r}, which was not found; name another or unset it")
+        raise BuildFailed(
+            f"$CXX is {chosen!r}, which was not found; set it to a compiler or unset it"
+        )
     raise BuildFailed(
         "no prebuilt library fits and there is no C++ compiler; install g++ or clang++, or name "
         "one in $CXX"

@@ -192,7 +192,7 @@ class Loader:
             "folder writable, or set XDG_CACHE_HOME to one that is",
             reason,
         )
-        return library, f"compiled with {compiler} for this process alone: {reason}"
+        return library, f"compiled with {compiler} for this process only: {reason}"
 
 
 _loader = Loader()
@@ -213,9 +213,7 @@ def status() -> Status:
 
 def _unknown_option(option: str) -> ConfigError:
     known = ", ".join((AUTO, ALL, OFF, *instruction_sets.of_this_machine()))
-    return ConfigError(
-        f"{VARIABLE} is {option!r}; on this machine it may be {known}", param=VARIABLE
-    )
+    return ConfigError(f"{VARIABLE} is {option!r}; this machine supports {known}", param=VARIABLE)
 
 
 def _choices(option: str) -> list[tuple[str, ...]]:

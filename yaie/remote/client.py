@@ -154,7 +154,7 @@ class Client:
         reply = self._ask("/v1/count_tokens", body, call or Exchange())
         count = as_whole(reply.get("count"))
         if count is None:
-            raise self._sender.not_openai("its /v1/count_tokens gives no count")
+            raise self._sender.not_openai("its /v1/count_tokens returned no count")
         return count
 
     def explain(
@@ -181,7 +181,7 @@ class Client:
         try:
             return list(context_lengths(document))
         except ValueError:
-            raise self._sender.not_openai("its /v1/models is not a list of models") from None
+            raise self._sender.not_openai("/v1/models did not return a list of models") from None
 
     def health(self, *, call: Exchange | None = None) -> dict[str, Any]:
         """Return the server's state and load, also while it refuses requests."""
@@ -209,7 +209,7 @@ class Client:
         for _ in gathered.take(reply):
             pass
         if not gathered.is_whole:
-            raise self._sender.not_openai(f"its {question.route} has no whole choice")
+            raise self._sender.not_openai(f"its {question.route} returned no complete choice")
         return gathered.output()
 
     def pieces(self, question: Question, call: Exchange) -> Pieces:
@@ -229,7 +229,7 @@ class Client:
                 call.check()
                 raise self._sender.broken(str(broke)) from broke
         if not gathered.is_whole:
-            raise self._sender.broken("it has no finish reason")
+            raise self._sender.broken("a choice has no finish reason")
         return gathered.output()
 
     def each(self, works: Sequence[Callable[[Exchange], Result]]) -> list[Result]:
@@ -295,7 +295,7 @@ class Client:
         if self._model is None:
             listed = self.models(call=call)
             if not listed:
-                raise self._sender.not_openai("it serves no model")
+                raise self._sender.not_openai("the server lists no models")
             self._model = listed[0]
         return {"model": self._model, **body}
 

@@ -137,7 +137,7 @@ def sampling_fields(given: object, *, is_chat: bool) -> dict[str, Any]:
             fields[name] = value
     if "bad_words_token_ids" in fields:
         raise InvalidRequest(
-            "servers have no field for bad_words_token_ids; give bad_words=[text, ...]",
+            "the HTTP API has no bad_words_token_ids; give bad_words=[text, ...]",
             param="bad_words_token_ids",
         )
     if (most := fields.pop("logprobs", None)) is not None:

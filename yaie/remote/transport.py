@@ -203,7 +203,7 @@ class Sender:
             try:
                 return as_object(reply.json())
             except requests.JSONDecodeError:
-                raise self.not_openai(f"its {route} answers no JSON") from None
+                raise self.not_openai(f"{route} did not return JSON") from None
             except requests.RequestException as error:
                 call.check()
                 raise self._unreachable(error) from error
@@ -221,7 +221,8 @@ class Sender:
     def broken(self, why: str) -> EngineUnavailable:
         """Return the error of a stream that ended early."""
         return EngineUnavailable(
-            f"the answer of {self.url} is incomplete ({why}); ask again", code="stream_broke"
+            f"the response from {self.url} is incomplete ({why}); send the request again",
+            code="stream_broke",
         )
 
     def not_openai(self, why: str) -> EngineUnavailable:
@@ -255,12 +256,12 @@ class Sender:
     def _unreachable(self, error: Exception) -> EngineUnavailable:
         if isinstance(error, requests.ReadTimeout):
             return EngineUnavailable(
-                f"{self.url} sent nothing for {self._timeout_s:g} s; raise timeout_s, or ask for "
-                "fewer tokens",
+                f"{self.url} sent nothing for {self._timeout_s:g} s; raise timeout_s, or request "
+                f"fewer tokens",
                 code="server_timeout",
             )
         return EngineUnavailable(
-            f"no answer from the server at {self.url} ({root_cause(error)}); start one with "
+            f"no response from the server at {self.url} ({root_cause(error)}); start one with "
             "`yaie serve`, or give another url (YAIE_BASE_URL)",
             code="server_unreachable",
         )
@@ -269,7 +270,7 @@ class Sender:
         detail = error_of(reply)
         if detail is None and reply.status_code in (404, 405, 501):
             return self.not_openai(f"it answered {request} with HTTP {reply.status_code}")
-        shown = detail or f"HTTP {reply.status_code} of {self.url}: {reply.text[:200]}"
+        shown = detail or f"HTTP {reply.status_code} from {self.url}: {reply.text[:200]}"
         return _error_of(shown, reply.status_code, _retry_after_s(reply))
 
 

@@ -146,8 +146,8 @@ class ApiServer:
         """
         if workers != 1 or reload:
             raise ConfigError(
-                "workers and reload need a new process that imports the server, and each would "
-                "load the model; run one process, or several servers behind a balancer"
+                "workers and reload are not supported, since each process would load the model; "
+                "run one process, or several servers behind a load balancer"
             )
         from yaie.base.served_models import engine_configs
         from yaie.server.serving import bind, check_tls, introduce, run_server

@@ -316,7 +316,7 @@ def _advice(request: Request) -> str:
             return f"did you mean {root[:200] + meant[:200]!r}?"
     if inner.split("/")[1] in _NOT_SERVED:
         generating = [each.path for each in request.app.state.endpoints if each.generates]
-        return f"this server generates text, at {' and '.join(generating)}"
+        return f"this server generates text; send requests to {' and '.join(generating)}"
     return f"see {root[:200]}/docs for the endpoints"
 
 

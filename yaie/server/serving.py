@@ -51,7 +51,7 @@ def check_tls(settings: Settings) -> None:
         raise AdvisedError(
             f"cannot use {settings.ssl_certfile} and {settings.ssl_keyfile} for TLS",
             why=f"{error.filename}: {error.strerror}" if error.filename else str(error),
-            advice="a certificate and its key in PEM, without a password",
+            advice="a PEM certificate and its key without a password",
             code="bad-config",
             exit_code=2,
         ) from None
@@ -76,11 +76,11 @@ def _cannot_listen(host: str, port: int, error: OSError) -> AdvisedError:
         holder = find_server(port, key_of(None, is_named=False)) if is_here else None
         return AdvisedError(
             f"port {port} on {host} is taken",
-            why=f"{holder or 'another program'} listens there",
-            advice=f"--port {port + 1}, or --port 0 for any free one",
+            why=f"{holder or 'another program'} listens on it",
+            advice=f"--port {port + 1}, or --port 0 for a free port",
             code="port-taken",
         )
-    advice = "--host 127.0.0.1 for this machine alone, or --host 0.0.0.0 for all its addresses"
+    advice = "--host 127.0.0.1 for this machine only, or --host 0.0.0.0 for all addresses"
     if error.errno == errno.EACCES:
         advice = "--port 8000: ports below 1024 may be reserved for root"
     return AdvisedError(
@@ -115,12 +115,14 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
     )
     if configs[0].model == BUILTIN_MODEL:
         print(
-            f"note: {BUILTIN_MODEL} is a small demonstration model, trained on chats; "
-            "/v1/completions (plain continuation) gives poor text",
+            f"note: {BUILTIN_MODEL} is a small demonstration chat model; /v1/completions (plain "
+            f"continuation) returns poor text",
             file=sys.stderr,
         )
     if not settings.api_keys and host not in ("127.0.0.1", "::1"):
-        print("warning: every client of this port may use it; set --api-key", file=sys.stderr)
+        print(
+            "warning: any client that reaches this port may use it; set --api-key", file=sys.stderr
+        )
 
 
 def _prepare_process() -> None:

@@ -57,11 +57,11 @@ def read_escape(escape: str, *, in_class: bool = False) -> CharacterSet:
         digits, base = (escape[2:], 16) if sign in "xuU" else (escape[1:], 8)
         code = int(digits, base)
         if code > 0x10FFFF:
-            raise WrongSet(f"has {escape!r}, which is no character")
+            raise WrongSet(f"has the unknown escape {escape!r}")
     elif sign in _LETTERS and (sign != "b" or in_class):
         code = ord(_LETTERS[sign])
     elif sign.isascii() and sign.isalnum():
-        raise WrongSet(f"has {escape!r}, which has no meaning")
+        raise WrongSet(f"has the unknown escape {escape!r}")
     else:
         code = ord(sign)
     return CharacterSet(ranges=((code, code),))
@@ -96,10 +96,12 @@ def _item(source: str, at: int) -> tuple[CharacterSet, int]:
 
 def _range(first: CharacterSet, last: CharacterSet) -> tuple[int, int]:
     if first.categories or last.categories:
-        raise WrongSet("has a class with a range from or to a category")
+        raise WrongSet("has a character class with a category as a range bound")
     low, high = first.ranges[0][0], last.ranges[0][0]
     if low > high:
-        raise WrongSet(f"has a class with a range from {chr(low)!r} back to {chr(high)!r}")
+        raise WrongSet(
+            f"has a character class with the reversed range {chr(low)!r} to {chr(high)!r}"
+        )
     return low, high
 
 

@@ -123,15 +123,15 @@ class ChatTemplate:
         for name in template_kwargs or {}:
             if name in _RESERVED:
                 raise UnsupportedParameter(
-                    f"chat_template_kwargs.{name} is not a variable of the template and "
-                    "cannot be set by a request",
+                    f"chat_template_kwargs.{name} is not a template variable that a request may "
+                    f"set",
                     param=f"chat_template_kwargs.{name}",
                 )
         conversation = self._conversation(messages)
         if continue_final_message and not conversation[-1]["content"]:
             raise InvalidRequest(
-                "continue_final_message needs a last message with text; add some, or leave the "
-                "field out",
+                "continue_final_message needs a last message with text; add text, or omit the "
+                "field",
                 param="continue_final_message",
             )
         given = template_kwargs or {}
@@ -147,7 +147,7 @@ class ChatTemplate:
         except TemplateSyntaxError as error:
             raise InvalidRequest(
                 f"the model's chat template is broken: {_short(error)}; "
-                "give it a prompt instead, or repair the template",
+                "send a prompt instead, or repair the template",
                 param="messages",
             ) from error
         except TemplateError as error:
@@ -158,8 +158,8 @@ class ChatTemplate:
         except _TEMPLATE_FAULTS as error:
             if continue_final_message and isinstance(error, ValueError):
                 raise InvalidRequest(
-                    "continue_final_message cannot be used: the model's chat template changes the "
-                    "last message; send it as the beginning of a prompt to /v1/completions",
+                    "continue_final_message is not supported: the model's chat template changes "
+                    "the last message; send it at the start of a prompt to /v1/completions",
                     param="continue_final_message",
                 ) from error
             raise InvalidRequest(

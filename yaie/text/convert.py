@@ -40,7 +40,7 @@ def main() -> int:
         print(_missing_packages_hint(Path(source)) or " ".join(str(error).split()), file=sys.stderr)
         return 1
     if not (Path(target) / "tokenizer.json").is_file():
-        print(f"{type(tokenizer).__name__} has no fast form", file=sys.stderr)
+        print(f"{type(tokenizer).__name__} has no fast tokenizer", file=sys.stderr)
         return 1
     return 0
 

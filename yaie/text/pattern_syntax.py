@@ -120,7 +120,7 @@ class _Parser:
         if self._ahead("?"):  # a lazy one: the same texts match
             self._at += 1
         if self._quantifier() is not None:
-            raise self._fault("repeats a repetition; put the inner one in a group")
+            raise self._fault("repeats a repetition; group the inner repetition")
         least, most = bounds
         if most is not None and most < least:
             raise self._fault(f"has a quantifier from {least} to {most}")
@@ -163,7 +163,7 @@ class _Parser:
         start = self._pattern[self._at : self._at + 3]
         if found := _FLAGS.match(self._pattern, self._at):
             if found[3] == ")":
-                raise self._fault("sets flags behind its beginning; write (?i:...)")
+                raise self._fault("sets flags after its start; write (?i:...)")
             flags = self._set(flags, found)
             self._at = found.end()
         elif found := _NAME.match(self._pattern, self._at):
@@ -176,7 +176,7 @@ class _Parser:
             self._at += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._fault(f"has more than {MAX_DEPTH} groups in each other")
+            raise self._fault(f"nests more than {MAX_DEPTH} groups")
         tree = self._choice(flags)
         self._depth -= 1
         if not self._ahead(")"):
@@ -231,9 +231,7 @@ class _Parser:
         return self._pattern.startswith(sign, self._at)
 
     def _unsupported(self, thing: str) -> InvalidRequest:
-        return self._fault(
-            f"has {thing}: a search in text that still grows does not support it; leave it out"
-        )
+        return self._fault(f"has {thing}: streaming search does not support it; omit it")
 
     def _fault(self, fact: str) -> InvalidRequest:
         return InvalidRequest(

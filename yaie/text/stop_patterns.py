@@ -38,7 +38,7 @@ class StopPatterns:
         self.patterns = tuple(patterns)
         if sum(map(len, self.patterns)) > MAX_PATTERN_CHARS:
             raise InvalidRequest(
-                f"{PARAM} may have at most {MAX_PATTERN_CHARS} characters in all patterns together",
+                f"{PARAM} may have at most {MAX_PATTERN_CHARS} characters over all patterns",
                 param=PARAM,
             )
         trees = [parse(pattern) for pattern in patterns]
@@ -57,8 +57,8 @@ class StopPatterns:
             whole = self._built(tree)
             if whole.is_nullable:
                 raise InvalidRequest(
-                    f"{PARAM} {pattern[:60]!r} matches the empty text, so every answer would be "
-                    "empty; write a pattern of at least one character",
+                    f"{PARAM} {pattern[:60]!r} matches the empty text, which would end every "
+                    f"answer at once; match at least one character",
                     param=PARAM,
                 )
             self.first |= whole.first

@@ -85,7 +85,7 @@ def set_chat_template(tokenizer: Tokenizer, wanted: str | None) -> None:
     if wanted is None or (wanted == PLAIN and tokenizer.has_chat_template):
         return
     if wanted == PLAIN:
-        logger.warning("the model has no chat template; conversations are written plainly")
+        logger.warning("the model has no chat template; conversations use the plain format")
     tokenizer.hf.chat_template = PLAIN_TEMPLATE if wanted == PLAIN else _read(wanted)
     tokenizer.__dict__.pop("chat_template_fault", None)  # it was found for the other template
 

@@ -199,8 +199,8 @@ def load_tokenizer(path: Path) -> Tokenizer:
         return Tokenizer(_read(path, path), path)
     if not any(file for form in OLDER_FORMS for file in path.glob(form)):
         raise ModelUnsupported(
-            f"{path} has no tokenizer.json and no file that can be converted to one "
-            f"({', '.join(OLDER_FORMS)}); copy the model's tokenizer into it"
+            f"{path} has no tokenizer.json and no file to convert ({', '.join(OLDER_FORMS)}); "
+            f"copy the model's tokenizer into it"
         )
     with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
         try:

@@ -57,7 +57,7 @@ def test_a_sum_that_equals_the_share_may_end_before_or_behind_the_next_token(
     scaled = equal_tokens()
     fault = find_fault(scaled, kept(scaled, *range(count)), limits(share=0.5))
     assert (fault is None) is is_right
-    assert is_right or f"keeps {count} tokens in place of 5 to 6" in str(fault)
+    assert is_right or f"keeps {count} tokens instead of 5 to 6" in str(fault)
 
 
 @pytest.mark.parametrize(("error", "is_right"), [(5e-7, True), (5e-6, False)])
@@ -75,7 +75,7 @@ def test_away_from_a_border_one_token_more_or_less_is_wrong(count: int) -> None:
     scaled = equal_tokens()
     assert find_fault(scaled, kept(scaled, *range(6)), limits(share=0.55)) is None
     fault = find_fault(scaled, kept(scaled, *range(count)), limits(share=0.55))
-    assert fault == f"it keeps {count} tokens in place of 6 to 6"
+    assert fault == f"it keeps {count} tokens instead of 6 to 6"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def truncated_by_torch(scaled: torch.Tensor, used: Limits) -> torch.Tensor:
 def test_a_number_of_tokens_is_exact(count: int) -> None:
     scaled = equal_tokens()
     fault = find_fault(scaled, kept(scaled, *range(count)), limits(top_k=5))
-    assert fault == f"it keeps {count} tokens in place of 5"
+    assert fault == f"it keeps {count} tokens instead of 5"
 
 
 def test_the_share_is_one_of_what_top_k_leaves() -> None:
@@ -132,4 +132,4 @@ def test_each_row_is_checked_under_its_own_limits() -> None:
     )
     scaled = equal_tokens()
     found = torch.cat([kept(scaled, *range(5)), kept(scaled, 0, 1, 2)])
-    assert find_fault(scaled.repeat(2, 1), found, both) == "it keeps 3 tokens in place of 2"
+    assert find_fault(scaled.repeat(2, 1), found, both) == "it keeps 3 tokens instead of 2"

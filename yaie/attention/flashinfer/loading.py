@@ -34,15 +34,15 @@ def check_kind(kind: LayerKind) -> None:
 
 def _obstacle_to(kind: LayerKind) -> str | None:
     if kind.dtype not in DTYPES:
-        return f"it computes in bfloat16 or float16, and dtype is {_dtype_name(kind.dtype)}"
+        return f"it supports bfloat16 and float16, and dtype is {_dtype_name(kind.dtype)}"
     if kind.kv_dtype not in (kind.dtype, *FLOAT8_DTYPES):
         return (
             f"with dtype {_dtype_name(kind.dtype)} it reads no pool of {_dtype_name(kind.kv_dtype)}"
         )
     if kind.key_width != kind.value_width or kind.key_width not in WIDTHS:
         return (
-            f"its heads are {kind.key_width} wide and its values {kind.value_width}; both must be "
-            f"64, 128 or 256"
+            f"its key heads are {kind.key_width} wide and its value heads {kind.value_width}; "
+            f"supported widths are 64, 128 and 256"
         )
     return None
 

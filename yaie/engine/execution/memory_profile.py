@@ -122,8 +122,8 @@ def _largest_step(
             )
         rows //= 2
     raise NotEnoughMemory(
-        f"the weights ({weights}) leave no memory for a step of one "
-        "token; use a smaller or a quantized model, or free some memory"
+        f"the weights ({weights}) leave no memory for a step of one token; use a smaller or "
+        f"quantized model, or free memory"
     )
 
 

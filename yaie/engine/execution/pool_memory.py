@@ -58,7 +58,7 @@ def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool
     nbytes = loaded.metadata.kv_bytes_per_token
     room = int(_SHARE_THAT_FITS * free_bytes(loaded.device)) // nbytes
     raise NotEnoughMemory(
-        f"a KV pool of {loaded.num_slots:,} slots of {nbytes:,} bytes could not be allocated on "
+        f"a KV cache of {loaded.num_slots:,} slots of {nbytes:,} bytes could not be allocated on "
         f"{loaded.device.type}; at most --num-slots {room} would fit",
         param="num_slots",
     )

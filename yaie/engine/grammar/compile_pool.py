@@ -72,7 +72,9 @@ class GrammarThreads:
             if found is not None:
                 return found
             if len(self._pending) >= MAX_PENDING:
-                raise Overloaded(f"{len(self._pending)} grammars are being compiled; retry later")
+                raise Overloaded(
+                    f"{len(self._pending)} grammars are waiting to compile; retry later"
+                )
             made = self._pending[key] = Compilation(grammar)
             self._queue.append(made)
             self._add_thread()

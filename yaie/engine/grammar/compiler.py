@@ -100,7 +100,7 @@ class GrammarCompiler:
         state.mask()  # here rather than in the first step: it builds the first automata
         if state.must_end():
             raise InvalidRequest(
-                f"{grammar.param} allows the empty text only; let it allow some text",
+                f"{grammar.param} matches only the empty text; let it match some text",
                 param=grammar.param,
             )
         self._keep(grammar, state)
@@ -168,10 +168,10 @@ def _lark_of_choices(grammar: Grammar) -> str:
         raise _invalid(grammar, "it must be a list of at least one text")
     for choice in choices:
         if not isinstance(choice, str) or not choice:
-            raise _invalid(grammar, "each choice must be a text that is not empty")
+            raise _invalid(grammar, "each choice must be a non-empty text")
     return "start: " + " | ".join(json.dumps(choice) for choice in choices)
 
 
 def _invalid(grammar: Grammar, reason: str) -> InvalidRequest:
     shown = " ".join(reason.split())[:400]
-    return InvalidRequest(f"{grammar.param} is not usable: {shown}", param=grammar.param)
+    return InvalidRequest(f"{grammar.param} is invalid: {shown}", param=grammar.param)

@@ -118,6 +118,6 @@ class GrammarState:
         if self._matcher.is_error():
             reason = first_line(ValueError(self._matcher.get_error()))
             raise InvalidRequest(
-                f"{self.param} cannot be followed any further: {reason}; simplify it",
+                f"{self.param} exceeded a limit of the grammar engine: {reason}; simplify it",
                 param=self.param,
             )

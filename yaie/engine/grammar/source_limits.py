@@ -31,14 +31,13 @@ def check_size(grammar: Grammar) -> None:
     size = len(grammar.source.encode(errors="replace"))
     if size > MAX_BYTES:
         raise InvalidRequest(
-            f"{grammar.param} has {size} bytes, but at most {MAX_BYTES} are compiled; shorten it",
+            f"{grammar.param} has {size} bytes; the limit is {MAX_BYTES}, shorten it",
             param=grammar.param,
         )
     depth = depth_of(grammar)
     if depth > MAX_DEPTH:
         raise InvalidRequest(
-            f"{grammar.param} is nested {depth} levels deep, but at most {MAX_DEPTH} are compiled; "
-            "flatten it",
+            f"{grammar.param} is nested {depth} levels deep; the limit is {MAX_DEPTH}, flatten it",
             param=grammar.param,
         )
 
@@ -69,8 +68,8 @@ def _check_exact(value: object, name: str, param: str) -> None:
             _check_exact(item, name, param)
     elif isinstance(value, int) and abs(value) > LARGEST_EXACT:
         raise InvalidRequest(
-            f"{param} has an integer beyond 2^53 in {name}, whose digits would be rounded; "
-            "write it as text",
+            f"{param} has an integer beyond 2^53 in {name}, which would be rounded; write it as "
+            f"text",
             param=param,
         )
 

@@ -55,7 +55,7 @@ class TokenTable:
         """
         if tokenizer.vocab_size > vocab_size:
             raise ValueError(
-                f"it has {tokenizer.vocab_size} tokens, the model has logits of {vocab_size}"
+                f"the tokenizer has {tokenizer.vocab_size} tokens, the model {vocab_size} logits"
             )
         self.eos_token_id = eos_token_id
         self._fast = tokenizer.fast

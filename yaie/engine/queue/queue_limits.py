@@ -123,7 +123,7 @@ class Backlog:
         tokens, limit = self.num_prompt_tokens, config.max_waiting_tokens
         total = tokens + len(request.prompt_token_ids)
         if limit and waiting and total > limit + config.max_step_rows:
-            raise self._full(f"prompts of {tokens} tokens waiting, max_waiting_tokens={limit}")
+            raise self._full(f"{tokens} prompt tokens waiting, max_waiting_tokens={limit}")
 
     def _full(self, counts: str) -> Overloaded:
         after_s = self.retry_after_s
@@ -157,10 +157,10 @@ class Backlog:
         """Return the error of an overdue request; it advises by the limit that ended it."""
         limit_s, after_s = self.limit_s(request), self.retry_after_s
         is_own = limit_s < self._timeout_s
-        whose = "its own limit" if is_own else "the limit of the engine"
-        advice = "allow more with queue_timeout_s" if is_own else "send fewer requests at a time"
+        whose = "its own limit" if is_own else "the engine's queue timeout"
+        advice = "allow more with queue_timeout_s" if is_own else "send fewer concurrent requests"
         return QueueTimedOut(
-            f"the request waited {limit_s:g} s for admission, {whose}; "
+            f"the request waited {limit_s:g} s in the queue, {whose}; "
             f"retry in {after_s:.0f} s, or {advice}",
             param="queue_timeout_s" if is_own else None,
             retry_after_s=after_s,

@@ -25,7 +25,7 @@ def no_token(rules: Sequence[LogitRule], state: SamplingState) -> YaieError:
             if value is not None:
                 setting += f" ({as_shown(value):.80})"
             return InvalidRequest(
-                f"{position}: {setting} forbids every token that has a finite logit",
+                f"{position}: {setting} forbids every token with a finite logit",
                 param=rule.param,
             )
     if state.grammar is not None:
@@ -49,7 +49,7 @@ def non_finite(state: SamplingState) -> YaieError:
     """Return the error of a sequence whose logits are not finite."""
     return LogitsNotFinite(
         f"the logits for output token {state.num_output} are not finite; the weights may be "
-        "damaged or overflow the numeric type; try dtype float32"
+        "damaged or overflow the data type; try dtype float32"
     )
 
 

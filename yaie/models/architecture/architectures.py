@@ -106,20 +106,20 @@ OF_WRAPPERS: tuple[SupportedArchitecture, ...] = (
 )
 
 RUNNING_STATE = (
-    "a running state (linear attention or state space) belongs to a position and cannot be shared "
-    "through the tree yet"
+    "a running state (linear attention or state space) belongs to a position and "
+    "cannot be shared by the prefix cache yet"
 )
 LINEAR = f"it mixes attention with other layers, and {RUNNING_STATE}"
-_STATE = "it has no attention layers: its state cannot be shared through the tree"
+_STATE = "it has no attention layers, and its state cannot be shared by the prefix cache"
 _CHUNKED = (
-    "its chunked attention is expressed in a mask only, and its attention temperature is taken "
-    "from the place in the batch instead of the position"
+    "its chunked attention is expressed in a mask only, and its attention temperature "
+    "depends on the index in the batch instead of the position"
 )
 _MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
 ENCODER_DECODER = "it is an encoder-decoder: its decoder also attends to the encoder's output"
 INDEXED = (
-    "its layers choose their keys by an index of their own (sparse attention), which the pool does "
-    "not hold yet"
+    "its layers select keys by a separate index (sparse attention), which the KV cache does "
+    "not store yet"
 )
 _BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
 IMAGES = "it takes images or audio, and its text is not in the conformance suite"

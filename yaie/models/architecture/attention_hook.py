@@ -94,17 +94,19 @@ def attend(
     step = _CURRENT.get() if yaie_step is None else yaie_step
     if step is None:
         raise ModelUnsupported(
-            f"{type(module).__name__} attends outside of a step, so keys and values cannot be "
-            f"found in the pool"
+            f"{type(module).__name__} runs attention outside a step, so its keys and values are "
+            f"not in the KV cache"
         )
     if attention_mask is not None:
-        raise ModelUnsupported(f"{type(module).__name__} brings an attention mask of its own")
+        raise ModelUnsupported(f"{type(module).__name__} passes its own attention mask")
     if dropout:
         raise ModelUnsupported(f"{type(module).__name__} applies dropout ({dropout}) in inference")
     if others:
         _check_keywords(module, others)
     if getattr(module, "is_causal", True) is False:
-        raise ModelUnsupported(f"{type(module).__name__} is not causal: tokens see later ones")
+        raise ModelUnsupported(
+            f"{type(module).__name__} is not causal: tokens attend to later tokens"
+        )
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     arguments = LayerArguments(scale, sliding_window, softcap, s_aux)
     return step.attend(module, query, key, value, arguments), None
@@ -118,7 +120,7 @@ def _check_keywords(module: torch.nn.Module, others: dict[str, object]) -> None:
             continue
         raise ModelUnsupported(
             f"{type(module).__name__} passes {name}={_describe(value)} to its attention function, "
-            f"with an unknown effect on the result"
+            f"and its effect on the result is unknown"
         )
 
 

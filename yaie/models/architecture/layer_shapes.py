@@ -125,7 +125,7 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
             **step,
         )
     if not probe.specs:
-        raise ModelUnsupported(f"{type(model).__name__} has no attention layer that YAIE can serve")
+        raise ModelUnsupported(f"{type(model).__name__} has no supported attention layer")
     if not bool(torch.isfinite(output.logits).all()):
         raise ModelUnsupported(
             f"{type(model).__name__} computes non-finite logits: its weights are damaged, or too "
@@ -135,8 +135,8 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
     vocab_size = model.config.vocab_size
     if output.logits.shape[-1] != vocab_size:
         raise ModelUnsupported(
-            f"{type(model).__name__} gives {output.logits.shape[-1]} logits, but its config has a "
-            f"vocabulary of {vocab_size}",
+            f"{type(model).__name__} returns {output.logits.shape[-1]} logits, but vocab_size in "
+            f"its config is {vocab_size}",
             code="model_damaged",
         )
     return tuple(probe.specs)
@@ -176,8 +176,8 @@ class _GeometryProbe:
     ) -> torch.Tensor:
         if any(module is seen for seen in self._modules):
             raise ModelUnsupported(
-                f"{type(module).__name__} is used for more than one layer; each layer needs keys "
-                f"and values of its own"
+                f"{type(module).__name__} is shared by several layers; each layer needs separate "
+                f"keys and values"
             )
         if not _is_whole_group(queries.shape[1], keys.shape[1], values.shape[1]):
             raise ModelUnsupported(

@@ -208,7 +208,7 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
 def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any]) -> LayerFormat:
     """Return the format of weights in fp8; activations stay in the model's dtype."""
     if group.get("output_activations") is not None:
-        raise _make_error(f"{name} quantizes the outputs of layers")
+        raise _make_error(f"{name} quantizes layer outputs")
     if weights.get("num_bits") != 8:
         raise _make_error(f"the weights of {name} are float with {weights.get('num_bits')} bits")
     strategy = weights.get("strategy") or "tensor"
@@ -284,7 +284,7 @@ _OF_MODELOPT = {
 
 def _check_activations(name: str, group: Mapping[str, Any]) -> None:
     if group.get("output_activations") is not None:
-        raise _make_error(f"{name} quantizes the outputs of layers")
+        raise _make_error(f"{name} quantizes layer outputs")
     inputs = group.get("input_activations")
     if inputs is None:
         return

@@ -77,14 +77,15 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     read_quantization(config)
     if config.get("transformers_weights"):
         raise ModelUnsupported(
-            f"{name} cannot be served: config.json names a weight file of its own "
-            f"(transformers_weights); call that file model.safetensors and remove the setting"
+            f"{name} cannot be served: config.json names another weight file "
+            f"(transformers_weights); rename that file to model.safetensors and remove the setting"
         )
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {ENCODER_DECODER}")
     if not _is_causal(config, entry):
         raise ModelUnsupported(
-            f"{name} with use_bidirectional_attention cannot be served: tokens see later ones"
+            f"{name} with use_bidirectional_attention cannot be served: tokens attend to later "
+            f"tokens"
         )
     odd_layers = sorted(set(_layer_types(config)) - _ATTENTION_LAYERS)
     if odd_layers:
@@ -100,8 +101,8 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
             why = f"only {', '.join(sorted(_STATIC_ROPES))} and {LONGROPE} are known"
             if rope_type == "dynamic":
                 why = (
-                    "its rope table depends on the longest row of a batch, so one request would "
-                    "change another's answer"
+                    "its rope table depends on the longest row of a batch, so one request could "
+                    "change another request's answer"
                 )
             raise ModelUnsupported(f"{name} with rope type {rope_type!r} cannot be served: {why}")
     return entry
@@ -182,7 +183,7 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
     why = "the conformance suite does not cover it, and untested models are not served"
     near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
     if config.get("auto_map") and not _is_in_transformers(model_type):
-        why = "it brings its own Python code (trust_remote_code), which YAIE does not run"
+        why = "it needs its own Python code (trust_remote_code), which YAIE does not run"
     elif named and model_type in _BY_MODEL_TYPE:
         near = []  # the reason names the right one
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"

@@ -42,8 +42,8 @@ def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, A
             tensors[name] = replace(tensor, name=name, stored_as=stored)
     if not tensors:
         raise ModelUnsupported(
-            f"{folder} holds no text model: none of its {len(checkpoint.tensors)} tensors has a "
-            f"name such as model.language_model.norm.weight; download it again",
+            f"{folder} has no text model: its {len(checkpoint.tensors)} tensors lack a name such "
+            f"as model.language_model.norm.weight; download it again",
             code="model_damaged",
         )
     used = {tensor.file for tensor in tensors.values()}

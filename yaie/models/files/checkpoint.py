@@ -115,14 +115,14 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ModelNotFound(f"{folder} is not a folder")
     if (folder / ADAPTER_CONFIG).is_file():
         raise ModelUnsupported(
-            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not supported: merge "
-            f"it into its base model and save that, or remove the file to serve the base model"
+            f"{folder} is an adapter ({ADAPTER_CONFIG}), and adapters are not supported; merge it "
+            f"into its base model, or remove the file to serve the base model"
         )
     path = folder / "config.json"
     if not path.is_file():
         raise ModelNotFound(
-            f"{folder} has no config.json; a model folder holds config.json, *.safetensors and "
-            f"tokenizer.json as on the Hugging Face hub"
+            f"{folder} has no config.json; a model folder has config.json, *.safetensors and "
+            f"tokenizer.json, as on the Hugging Face hub"
         )
     config = read_json(path)
     for name, method in OLDER_CONFIGS.items():
@@ -163,7 +163,7 @@ def summarize(
     if not kinds:
         found = ", ".join(sorted(elements)) or "none"
         raise ModelUnsupported(
-            f"{folder} holds weights of type {found}; YAIE serves float32, bfloat16 and float16"
+            f"{folder} has weights of type {found}; YAIE serves float32, bfloat16 and float16"
         )
     return Checkpoint(
         files=files,
@@ -214,7 +214,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             raise _damage_error(index, "it has no weight_map")
         names = sorted({str(name) for name in weight_map.values()})
         if any("/" in name or "\\" in name for name in names):
-            raise _damage_error(index, "it names files outside of the folder")
+            raise _damage_error(index, "it names files outside the folder")
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
             raise ModelNotFound(
@@ -294,7 +294,7 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
             raise ValueError
         if kind in _UNREAD:
             raise ModelUnsupported(
-                f"{path} holds {name[:80]!r} in type {kind}, which is not supported; use a "
+                f"{path} holds {name[:80]!r} as {kind}, which is not supported; use a "
                 f"checkpoint in bfloat16, float16 or float32"
             )
         count = prod(shape)
@@ -321,7 +321,7 @@ def without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> 
     behind = [each for name, each in checkpoint.tensors.items() if name not in own]
     if not behind:
         return checkpoint
-    log.info("%d tensors behind the last of %d layers are unused", len(behind), count)
+    log.info("%d tensors after the last of %d layers are unused", len(behind), count)
     sizes = [(each.kind, prod(each.shape)) for each in behind]
     return replace(
         checkpoint,

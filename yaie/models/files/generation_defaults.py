@@ -58,7 +58,7 @@ def read_eos_token_ids(
     found = found or _ids(default)
     if beyond := sorted(token for token in found if token >= vocab_size):
         logger.warning(
-            "ignoring end-of-text ids beyond the vocabulary of %d: %s",
+            "ignoring end-of-text ids outside the vocabulary of %d: %s",
             vocab_size,
             ", ".join(map(str, beyond))[:200],
         )

@@ -57,8 +57,8 @@ def find_cached_commit(repository: str, revision: str) -> str | None:
     commits = sorted({each for each in present.values() if each.startswith(revision)})
     if len(commits) > 1:
         raise ModelNotFound(
-            f"{revision} begins {len(commits)} commits of {repository}: {', '.join(commits)}; "
-            "write more of it"
+            f"{revision} matches {len(commits)} commits of {repository}: {', '.join(commits)}; "
+            "give more digits"
         )
     return commits[0] if commits else None
 
@@ -71,5 +71,5 @@ def unknown_revision(repository: str, revision: str, where: str) -> ModelNotFoun
     ]
     more = [f"and {len(present) - _MAX_NAMED} more"] if len(present) > _MAX_NAMED else []
     named = ", ".join([*present[:_MAX_NAMED], *more])
-    advice = f"use one on this machine: {named}" if present else "none is on this machine"
+    advice = f"use one on this machine: {named}" if present else "this machine has no revision"
     return ModelNotFound(f"{repository} has no revision {revision!r} ({where}); {advice}")

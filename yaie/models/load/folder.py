@@ -176,11 +176,11 @@ def _at_revision(name: str, revision: str, *, with_weights: bool) -> Path:
         if name != BUILTIN_MODEL and not Path(name).expanduser().exists():
             raise _not_found(f"{name}@{revision}", [name])
         raise ModelNotFound(
-            f"{name} has no revisions; leave {revision!r} out, or name a repository of the hub"
+            f"{name} has no revisions; omit {revision!r}, or name a Hugging Face repository"
         )
     repository = CATALOGUE[name].repository if _is_listed(name) else name
     if not revision.strip():
-        raise ModelNotFound(f"the revision of {name} is empty; name one, or leave it out")
+        raise ModelNotFound(f"the revision of {name} is empty; give a revision, or omit the @")
     return _from_hub(repository, revision, with_weights=with_weights)
 
 
@@ -247,7 +247,7 @@ def _from_hub(repository: str, revision: str | None = None, *, with_weights: boo
             return cached
         if isinstance(error, GatedRepoError):
             raise ModelNotFound(
-                f"{repository} is open only to those who accepted its terms; accept them on "
+                f"{repository} is gated; accept its terms on "
                 f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
             ) from None
         if isinstance(error, RevisionNotFoundError):

@@ -213,7 +213,7 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
             cause = ", or too large for float16"
             or_else = ", or use --dtype bfloat16"
         raise ModelUnsupported(
-            f"the weights in {path} are damaged{cause}: {name} holds non-finite numbers; "
+            f"the weights in {path} are damaged{cause}: {name} contains non-finite numbers; "
             f"download the folder again{or_else}",
             code="model_damaged",
         )

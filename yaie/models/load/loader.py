@@ -169,7 +169,7 @@ def _open(config: EngineConfig) -> _Source:
     stays_quantized = layout is not None and not layout.is_widened
     if config.calibrate is not None and config.is_calibrated and stays_quantized:
         raise ConfigError(
-            "calibrate is set, but the checkpoint is quantized already; leave --calibrate out",
+            "calibrate is set, but the checkpoint is quantized already; omit --calibrate",
             param="calibrate",
         )
     text = None
@@ -226,7 +226,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Bud
         peak = estimate_peak(checkpoint, source.layout, budget.target)
     if peak > plan.free:
         does_not_fit = NotEnoughMemory(
-            "the model does not fit: while its weights are read they take "
+            "the model does not fit: loading its weights takes "
             f"{format_size(peak)} of {format_size(plan.free)} free on {plan.device}; "
             "use a smaller model or free some memory"
         )

@@ -48,7 +48,7 @@ def check_report(
     if biases := _biases_left_out(unused, model, checkpoint):
         raise _damage_error(
             f"the weights in {path} hold {biases[0]} ({len(biases)} such tensors), which "
-            f"{architecture} with this config.json leaves out, so its answers would be wrong; "
+            f"{architecture} with this config.json ignores, so its answers would be wrong; "
             "check that config.json belongs to these weights (some architectures name such "
             "tensors in attention_bias or mlp_bias)"
         )

@@ -49,7 +49,7 @@ class MemoryPlan:
         pool = self.num_slots * self.kv_bytes_per_token
         return (
             f"weights {format_size(self.weights)} + activations {format_size(self.activations)} + "
-            f"KV pool {format_size(pool)} ({self.num_slots:,} slots of "
+            f"KV cache {format_size(pool)} ({self.num_slots:,} slots of "
             f"{self.kv_bytes_per_token:,} bytes) = {format_size(self.nbytes)} of "
             f"{format_size(self.free)} free on {self.device}"
         )
@@ -138,12 +138,10 @@ def plan_memory(
         chosen = min(max(0, share // kv_bytes_per_token), most)
     plan = MemoryPlan(free, weights, activations, kv_bytes_per_token, max(chosen, 1), device)
     if left <= 0 or chosen < 1:
-        raise NotEnoughMemory(
-            f"the model does not fit: {plan}; use a smaller model or free some memory"
-        )
+        raise NotEnoughMemory(f"the model does not fit: {plan}; use a smaller model or free memory")
     if chosen > slots_that_fit:
         raise NotEnoughMemory(
-            f"the KV pool does not fit: {plan}; at most --num-slots {slots_that_fit} would fit",
+            f"the KV cache does not fit: {plan}; at most --num-slots {slots_that_fit} would fit",
             param="num_slots",
         )
     return plan
@@ -157,7 +155,7 @@ def fit_to_pool(config: EngineConfig, context_len: int, plan: MemoryPlan) -> int
     if context_len <= plan.num_slots:
         return context_len
     if config.max_model_len is None:
-        log.info("max_model_len is %d, the size of the pool", plan.num_slots)
+        log.info("max_model_len is %d, the KV cache size", plan.num_slots)
         return plan.num_slots
     if config.num_slots is not None:
         raise ConfigError(

@@ -58,8 +58,8 @@ def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     wanted = config.max_model_len
     if wanted is None and switch is not None and limit is not None and switch < limit:
         log.info(
-            "max_model_len is %d, where the first table of LongRoPE ends; up to --max-model-len %d "
-            "the second table counts for all prompts",
+            "max_model_len is %d, where the first LongRoPE table ends; --max-model-len up to %d "
+            "uses the second table for all prompts",
             switch,
             limit,
         )
@@ -69,7 +69,8 @@ def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     if limit is None or wanted <= limit:
         return wanted
     raise ConfigError(
-        f"max_model_len is {wanted}, but the model was made for {limit} tokens; use at most that",
+        f"max_model_len is {wanted}, but the model's context length is {limit} tokens; lower "
+        f"max_model_len",
         param="max_model_len",
     )
 

@@ -23,9 +23,8 @@ def not_exact(reason: str) -> ConfigError:
     """Return the error for a model without a batch-invariant implementation."""
     return ConfigError(
         f"exact is set, but this model is not batch-invariant: {reason}. Batch-invariant are "
-        f"decoders that the kernel library runs whole, in bfloat16 or float32: those built like "
-        f"llama, mistral, qwen2, qwen3, smollm3, granite, phi3 and gemma. Leave exact out for this "
-        f"model",
+        f"decoders that the kernel library runs whole, in bfloat16 or float32, such as llama, "
+        f"mistral, qwen2, qwen3, smollm3, granite, phi3 and gemma. Omit exact for this model",
         param="exact",
     )
 

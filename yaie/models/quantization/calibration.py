@@ -323,6 +323,6 @@ def _refusing(model: Any) -> Iterator[None]:
 
 def _make_error(model: Any, why: str) -> ModelUnsupported:
     return ModelUnsupported(
-        f"{type(model).__name__} cannot be calibrated: {why}; leave --calibrate out",
+        f"{type(model).__name__} cannot be calibrated: {why}; omit --calibrate",
         param="calibrate",
     )

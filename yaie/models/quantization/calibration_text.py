@@ -61,7 +61,7 @@ def read_calibration(file: str | None, folder: Path) -> CalibrationText | None:
     if len(tokens) < LEAST_TOKENS:
         raise _unusable(
             file,
-            f"has {len(tokens):,} tokens of this model, and at least {LEAST_TOKENS:,} are needed; "
+            f"has {len(tokens):,} tokens of this model, but needs at least {LEAST_TOKENS:,}; "
             "give a longer text",
         )
     return CalibrationText(tuple(tokens[:MOST_TOKENS]), _begin(tokenizer))
@@ -106,7 +106,7 @@ def _read(file: str) -> bytes:
             return opened.read(_MOST_BYTES)
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _unusable(file, f"cannot be read ({reason}); name a text file in UTF-8") from error
+        raise _unusable(file, f"cannot be read ({reason}); give a UTF-8 text file") from error
 
 
 def _decode(file: str, content: bytes) -> str:
@@ -116,7 +116,7 @@ def _decode(file: str, content: bytes) -> str:
         return decoder.decode(content, final=len(content) < _MOST_BYTES)
     except UnicodeDecodeError as error:
         raise _unusable(
-            file, f"is not in UTF-8 (byte {error.start:,}); convert it, or name another file"
+            file, f"is not UTF-8 (byte {error.start:,}); convert it, or give another file"
         ) from error
 
 

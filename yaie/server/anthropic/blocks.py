@@ -152,8 +152,8 @@ def _tool(given: object, where: str) -> dict[str, Any]:
     kind = given.get("type")
     if kind not in (None, "custom"):
         raise UnsupportedParameter(
-            f"{where}.type is {str(kind)[:40]!r}; this server takes only tools with a name and an "
-            "input_schema",
+            f"{where}.type is {str(kind)[:40]!r}; this server supports only tools with a name and "
+            f"an input_schema",
             param=f"{where}.type",
         )
     function: dict[str, Any] = {"name": _string(given, "name", where)}

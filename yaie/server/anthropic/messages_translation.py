@@ -121,8 +121,8 @@ def _is_prefill(messages: list[dict[str, Any]]) -> bool:
         return False
     if "tool_calls" in last or not last["content"]:
         raise InvalidRequest(
-            "messages ends with a turn of the assistant that has no text to continue, or uses "
-            "tools; end with the user's turn",
+            "messages ends with an assistant turn without text to continue, or with tool use; end "
+            "with a user turn",
             param="messages",
         )
     return True
@@ -181,8 +181,8 @@ def translate_error(error: InvalidRequest) -> InvalidRequest:
         return error
     if given == "continue_final_message":
         return InvalidRequest(
-            "messages ends with the assistant's turn, and the model's chat template does not let "
-            "an answer continue it; end with the user's turn",
+            "messages ends with an assistant turn, and the model's chat template cannot continue "
+            "it; end with a user turn",
             param="messages",
         )
     ours = _NAMES.get(given, given)

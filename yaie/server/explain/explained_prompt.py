@@ -74,9 +74,7 @@ def read_prompt(translator: Translator, fields: dict[str, Any]) -> ExplainedProm
     check_common(body)
     given = read_prompts(body)
     if len(given) > 1:
-        raise InvalidRequest(
-            f"prompt has {len(given)} entries; one prompt at a time is explained", param="prompt"
-        )
+        raise InvalidRequest(f"prompt has {len(given)} entries; send one prompt", param="prompt")
     ((name, prompt),) = given.items()
     ids = translator.prompts.encode_unchecked(prompt, body, name, body.max_tokens)
     return _check(translator, ids, body.cache_salt, name)

@@ -82,7 +82,7 @@ def parse_json(raw: bytes) -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise InvalidRequest("the body contains half of a surrogate pair") from None
+            raise InvalidRequest("the body contains an unpaired surrogate") from None
         except RecursionError:
             raise InvalidRequest("the body is nested too deeply") from None
     return value

@@ -102,8 +102,8 @@ class RequestTimedOut(YaieError):
 def timeout_error(timeout_s: float) -> RequestTimedOut:
     """Return the error for a request beyond its time limit."""
     return RequestTimedOut(
-        f"the request did not finish within {timeout_s:g} s and was ended; request fewer tokens "
-        "or raise YAIE_REQUEST_TIMEOUT_S"
+        f"the request exceeded the timeout of {timeout_s:g} s; request fewer tokens or raise "
+        f"YAIE_REQUEST_TIMEOUT_S"
     )
 
 
@@ -204,11 +204,11 @@ def public_error(error: RequestError) -> YaieError:
         return known
     if isinstance(known, errors.LogitsNotFinite):
         return errors.LogitsNotFinite(
-            "the model computed non-finite logits for this request and it was ended; other "
-            "requests are not affected and no result of it stays cached"
+            "the model computed non-finite logits for this request, which was aborted; its tokens "
+            "are removed from the cache, and other requests continue"
         )
     # The details are for the operator's log, not for the client.
     return errors.RequestFailed(
-        "this request failed inside the engine and was ended; other requests are not affected. "
-        "See the server's log for the id in X-Request-ID"
+        "this request failed inside the engine, and other requests continue; see the X-Request-ID "
+        "in the server log"
     )

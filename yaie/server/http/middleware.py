@@ -88,7 +88,7 @@ class RequestContext:
             logger.exception("request %s failed inside the server", request_id)
             if status:  # the response has begun: only closing the connection is left
                 raise
-            error = RequestFailed("the server failed; see its log for the id in X-Request-ID")
+            error = RequestFailed("the server failed; see the X-Request-ID in its log")
             await error_response(error, scope)(scope, receive, send_with_id)
         except asyncio.CancelledError:  # the web server stops and its grace period is over
             if not status:

@@ -245,9 +245,7 @@ class Service:
         """End the requests in flight with an error: the drain timed out or was cut short."""
         if self.active:
             logger.warning("the shutdown ends %s in flight", _requests(len(self.active)))
-        self.active.fail(
-            EngineDraining("the server is shutting down, and did not wait for the whole answer")
-        )
+        self.active.fail(EngineDraining("the server shut down before the answer was complete"))
 
     @contextlib.contextmanager
     def expect_request(self) -> Iterator[None]:

@@ -28,8 +28,8 @@ def metrics_listener(service: Service) -> Iterator[None]:
     except OSError as error:
         service.fail(
             ConfigError(
-                f"the metrics cannot listen on {settings.host}:{settings.metrics_port} "
-                f"({error.strerror}); give metrics_port another port",
+                f"cannot listen for metrics on {settings.host}:{settings.metrics_port} "
+                f"({error.strerror}); set metrics_port to a free port",
                 param="metrics_port",
             )
         )

@@ -61,7 +61,7 @@ class _Registered:
         self.name = tool.name or getattr(tool.function, "__name__", "")
         self.description = tool.description or inspect.getdoc(tool.function) or ""
         if not NAME.fullmatch(self.name):
-            raise _wrong(f"{self.name!r} is no name of a tool; use letters, digits, _ . and -")
+            raise _wrong(f"{self.name!r} is not a tool name; use letters, digits, _ . and -")
         self.arguments = _model_of(self.name, tool.function)
 
     def describe(self) -> RegisteredTool:
@@ -176,7 +176,7 @@ def load_tools(source: str) -> list[OperatorTool | Callable[..., Any]]:
     """
     module, separator, name = source.partition(":")
     if not separator or not module or not name:
-        raise _wrong(f"{source!r} is not of the form module:name")
+        raise _wrong(f"{source!r} must be module:name")
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -187,7 +187,7 @@ def load_tools(source: str) -> list[OperatorTool | Callable[..., Any]]:
 def _model_of(name: str, function: Callable[..., Any]) -> type[BaseModel]:
     """Return a model of a function's arguments, from its annotations."""
     if not callable(function):
-        raise _wrong(f"{name!r} is no function")
+        raise _wrong(f"{name!r} is not a function")
     hints = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
@@ -211,7 +211,7 @@ def _name_argument(error: ValidationError, found: _Registered) -> InvalidRequest
     problem = error.errors(include_url=False)[0]
     if problem["type"] == "extra_forbidden":
         name = f"arguments.{problem['loc'][-1]}"
-        return InvalidRequest(f"{name} is no parameter of the tool {found.name!r}", param=name)
+        return InvalidRequest(f"{name} is not a parameter of the tool {found.name!r}", param=name)
     inner = refusal(error)
     return InvalidRequest(f"arguments.{inner.message}", param=f"arguments.{inner.param}")
 

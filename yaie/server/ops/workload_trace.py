@@ -40,7 +40,7 @@ class WorkloadTrace(RequestHook):
         except OSError as error:
             raise ConfigError(
                 f"workload_trace is {path!r}, which cannot be written "
-                f"({error.strerror or error}); name a file in a folder that can be",
+                f"({error.strerror or error}); name a file in a writable folder",
                 param="workload_trace",
             ) from None
 

@@ -303,12 +303,13 @@ class Generation:
         self._unread_numbers += num_tokens
         if num_unread > MAX_UNREAD_TOKENS:
             raise ClientTooSlow(
-                f"{MAX_UNREAD_TOKENS} tokens of a choice were not read; the request was ended"
+                f"the client left {MAX_UNREAD_TOKENS} tokens of a choice unread; the request was "
+                f"aborted"
             )
         if self._unread_numbers > MAX_HELD_NUMBERS:
             raise ClientTooSlow(
-                f"{MAX_HELD_NUMBERS} tokens and log-probabilities were not read; "
-                "the request was ended"
+                f"the client left {MAX_HELD_NUMBERS} tokens and log-probabilities unread; the "
+                f"request was aborted"
             )
 
     def _add_logprobs(self, delta: TokenDelta) -> None:

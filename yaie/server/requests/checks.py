@@ -39,8 +39,8 @@ def check_common(body: GenerationBody) -> None:
         limit_s = getattr(body, name)
         if limit_s is not None and not limit_s > 0:
             raise InvalidRequest(
-                f"{name} must be greater than 0, got {limit_s:g}; leave it out for the server's "
-                "own limit",
+                f"{name} must be greater than 0, got {limit_s:g}; omit it to use the server's "
+                f"limit",
                 param=name,
             )
 
@@ -131,7 +131,7 @@ def prompt_logprobs(body: GenerationBody, echoed: int | None = None) -> int | No
         )
     if body.stream:
         raise InvalidRequest(
-            "prompt_logprobs has no place in a stream; leave out stream, or prompt_logprobs",
+            "prompt_logprobs is not available in streams; omit stream or prompt_logprobs",
             param="prompt_logprobs",
         )
     return max(wanted, echoed or 0)

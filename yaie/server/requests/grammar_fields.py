@@ -100,12 +100,10 @@ def _regex(value: Any, param: str) -> Grammar:
 
 def _choice(value: Any, param: str) -> Grammar:
     if not isinstance(value, list) or not value:
-        raise InvalidRequest(f"{param} must be a list of at least one text", param=param)
+        raise InvalidRequest(f"{param} must be a non-empty list of texts", param=param)
     for at, choice in enumerate(value):
         if not isinstance(choice, str) or not choice:
-            raise InvalidRequest(
-                f"{param}[{at}] must be a text that is not empty", param=f"{param}[{at}]"
-            )
+            raise InvalidRequest(f"{param}[{at}] must be a non-empty text", param=f"{param}[{at}]")
     return Grammar(kind="choice", source=json.dumps(value), param=param)
 
 
@@ -120,7 +118,7 @@ def _lark(value: Any, param: str) -> Grammar:
         converted = any_to_lark(value)
     except Exception as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise InvalidRequest(f"{param} is not usable: {reason}", param=param) from None
+        raise InvalidRequest(f"{param} is invalid: {reason}", param=param) from None
     return Grammar(kind="lark", source=converted, param=param)
 
 

@@ -38,5 +38,5 @@ class RequestDefaults:
         """Raise `UnsupportedParameter` for tools if they are switched off."""
         if tools and not self.tools:
             raise UnsupportedParameter(
-                "tools are switched off on this server; leave them out", param="tools"
+                "tools are disabled on this server; omit them", param="tools"
             )

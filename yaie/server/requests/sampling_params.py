@@ -95,8 +95,7 @@ def _check_allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] 
         return None
     if not given:
         raise InvalidRequest(
-            "allowed_token_ids is empty, so no token may be sampled; name at least one id, or "
-            "leave it out",
+            "allowed_token_ids is empty; give at least one id, or omit it",
             param="allowed_token_ids",
         )
     return check_ids(given, "allowed_token_ids", vocab_size)

@@ -64,8 +64,8 @@ def answer_format(
     """
     if tool_use.use == "forced" and form.syntax is None:
         raise UnsupportedParameter(
-            "tool_choice asks for a call, but this model's chat template shows no form of calls; "
-            "use 'auto' or 'none', or name the form by --tool-call-parser",
+            "tool_choice requires a call, but this model's chat template shows no tool-call "
+            "format; use 'auto' or 'none', or set --tool-call-parser",
             param="tool_choice",
         )
     thinking = form.thinking_in(tokenizer, prompt)
@@ -96,7 +96,7 @@ def _functions(tools: list[Any]) -> set[str]:
         name = _name(function.get("name"), f"{where}.function.name")
         if name in names:
             raise InvalidRequest(
-                f"{where}.function.name is {name!r}, which an earlier tool has; names differ",
+                f"{where}.function.name is {name!r}, which an earlier tool has; rename one",
                 param=f"{where}.function.name",
             )
         names.add(name)
@@ -120,7 +120,7 @@ def _check_parameters(function: Mapping[str, Any], where: str) -> None:
         )
     if parameters and parameters.get("type", "object") != "object":
         raise InvalidRequest(
-            f"{where}.parameters.type must be 'object': the arguments of a call are one",
+            f"{where}.parameters.type must be 'object', since the arguments are one",
             param=f"{where}.parameters.type",
         )
     for name, kind in (("description", str), ("strict", bool)):
@@ -155,7 +155,7 @@ def _read_choice(choice: object, functions: set[str], has_tools: bool) -> tuple[
 def _check_has_tools(has_tools: bool) -> None:
     if not has_tools:
         raise InvalidRequest(
-            "tool_choice asks for a call, but tools is empty; send tools, or leave tool_choice out",
+            "tool_choice requires a call, but tools is empty; send tools, or omit tool_choice",
             param="tool_choice",
         )
 
@@ -177,7 +177,7 @@ def _reference(given: object, functions: set[str], where: str) -> str:
     inner = given.get("function", given) if isinstance(given, dict) else None
     name = inner.get("name") if isinstance(inner, dict) else None
     if not isinstance(name, str) or name not in functions:
-        shown = f"{name[:64]!r} is none of the tools" if isinstance(name, str) else "has no name"
+        shown = f"{name[:64]!r} is not one of the tools" if isinstance(name, str) else "has no name"
         raise InvalidRequest(
             f"{where}.function.name must be the name of one of the tools: {shown}", param=where
         )

@@ -188,7 +188,7 @@ class Translator:
         if continues and body.add_generation_prompt:
             raise InvalidRequest(
                 "continue_final_message and add_generation_prompt exclude each other; set "
-                "add_generation_prompt to false, or leave it out",
+                "add_generation_prompt to false, or omit it",
                 param="continue_final_message",
             )
         template_kwargs = dict(body.chat_template_kwargs or {})
@@ -207,8 +207,8 @@ class Translator:
         n = 1 if body.n is None else body.n
         if body.best_of is not None and body.best_of != n:
             raise UnsupportedParameter(
-                f"best_of must equal n ({n}), got {body.best_of}; leave best_of out and choose by "
-                "logprobs",
+                f"best_of must equal n ({n}), got {body.best_of}; omit best_of and choose by "
+                f"logprobs",
                 param="best_of",
             )
         prompt_only = body.max_tokens == 0 and bool(body.echo)

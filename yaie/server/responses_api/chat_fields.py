@@ -28,8 +28,8 @@ def check_fields(body: ResponsesBody) -> None:
     check_unused(body)
     if body.background and (body.store is False or not body.place.store.is_on):
         raise InvalidRequest(
-            "background can only be used when `store` is true: a response that is made in the "
-            "background is fetched from the store",
+            "background requires `store` to be true, since a background response is fetched from "
+            "the store",
             param="background",
         )
     if body.truncation not in (None, "disabled", "auto"):

@@ -129,8 +129,8 @@ def _find_item(item: Mapping[str, Any], where: str, find: Callable[[str], Item |
     found = find(item_id)
     if found is None:
         raise InvalidRequest(
-            f"{where}.id is {item_id[:80]!r}, which is not stored here (any more); send the item "
-            "itself",
+            f"{where}.id is {item_id[:80]!r}, which is not stored or has expired; send the item "
+            f"itself",
             param=f"{where}.id",
         )
     return found

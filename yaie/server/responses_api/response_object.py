@@ -91,7 +91,7 @@ class ResponseObject(GenerationReply):
         if not self._followers:
             return
         if self._last is None:
-            message = "the response was ended before its end was written; send the request again"
+            message = "the response was interrupted before it was complete; send the request again"
             about = {"code": "response_ended", "message": message, "param": None}
             self._write([{"type": "error", **about}], is_end=True)
         else:

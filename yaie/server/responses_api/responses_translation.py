@@ -187,8 +187,8 @@ def _conversation(body: ResponsesBody) -> Link | None:
     link: Link | None = body.place.store.link(body.place.tenant, previous)
     if link is None:
         raise PreviousNotFound(
-            f"previous_response_id {previous[:80]!r} is not stored here (any more); send the whole "
-            "conversation as input",
+            f"previous_response_id {previous[:80]!r} is not stored or has expired; send the whole "
+            f"conversation as input",
             param="previous_response_id",
         )
     return link

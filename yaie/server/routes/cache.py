@@ -176,7 +176,7 @@ def _check_admin(request: Request, admin_key: str | None) -> None:
     """Raise `AuthenticationFailed` unless a request has the admin key."""
     if not admin_key:
         raise AuthenticationFailed(
-            "the cache has no administration here; start the server with YAIE_ADMIN_KEY"
+            "cache administration is disabled; start the server with YAIE_ADMIN_KEY"
         )
     given = read_keys(request.scope)
     if not any(hmac.compare_digest(key, admin_key.encode()) for key in given):

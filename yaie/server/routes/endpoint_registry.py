@@ -151,7 +151,7 @@ def make_router(endpoints: Iterable[EndpointConfig]) -> APIRouter:
         for method in endpoint.methods:
             if (endpoint.path, method) in known:
                 raise ConfigError(
-                    f"{method} {endpoint.path} has two endpoints; leave out the one to replace"
+                    f"{method} {endpoint.path} has two endpoints; omit the endpoint to replace"
                 )
             known.add((endpoint.path, method))
         endpoint.add_to(router)

@@ -112,7 +112,7 @@ async def readiness(request: Request) -> Response:
     if service.state is not EngineState.READY:
         return _probe(service, False)
     if most is not None and waiting > most:
-        reason = f"{waiting} requests wait, more than YAIE_READY_MAX_WAITING ({most})"
+        reason = f"{waiting} requests are queued, more than YAIE_READY_MAX_WAITING ({most})"
         return _probe(service, False, status="busy", reason=reason)
     return _probe(service, True, status="ready")
 
@@ -133,7 +133,7 @@ async def metrics(request: Request) -> Response:
     """Return the metrics in Prometheus' text format, or in JSON if `Accept` requests it."""
     service: Service = request.app.state.service
     if service.settings.metrics_port is not None:
-        raise NotFound("this port has no metrics; see YAIE_METRICS_PORT")
+        raise NotFound("this port does not serve metrics; see YAIE_METRICS_PORT")
     if request.headers.get("accept", "").startswith("application/json"):
         return json_reply(service.metrics.values())
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -57,7 +57,7 @@ async def execute_tool(request: Request) -> Response:
     service = _service(request)
     key = service.settings.tool_key
     if not key:
-        raise NotFound("tools are not run here; start the server with YAIE_TOOL_KEY")
+        raise NotFound("server-side functions are disabled; start the server with YAIE_TOOL_KEY")
     if not hmac.compare_digest(request.headers.get(TOOL_KEY, "").encode(), key.encode()):
         raise AuthenticationFailed(
             f"the tool key is wrong or missing; send {TOOL_KEY}: <YAIE_TOOL_KEY>"
@@ -75,5 +75,5 @@ async def execute_tool(request: Request) -> Response:
 def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     if not service.settings.tools:
-        raise NotFound("tools are switched off here (YAIE_TOOLS)")
+        raise NotFound("tools are disabled (YAIE_TOOLS)")
     return service

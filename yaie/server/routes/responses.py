@@ -93,8 +93,8 @@ async def count_input_tokens(request: Request) -> Response:
 async def refuse_compaction(request: Request) -> Response:
     """Refuse with 400: no model here reads a compacted conversation. Raises `InvalidRequest`."""
     raise InvalidRequest(
-        "conversations are not compacted here: a compaction is an encrypted summary for OpenAI's "
-        "own models. Set truncation to 'auto' to drop the oldest turns, or send a shorter input",
+        "compaction is not supported, since it is an encrypted summary for OpenAI's models. Set "
+        "truncation to 'auto' to drop the oldest turns, or send a shorter input",
         code="unsupported_endpoint",
     )
 
@@ -212,7 +212,7 @@ def _json(document: bytes) -> Response:
 
 def _no_such_response(response_id: str) -> NotFound:
     return NotFound(
-        f"the response {response_id[:80]!r} is not stored here (any more); a response is stored "
-        "unless its request has store false",
+        f"the response {response_id[:80]!r} is not stored or has expired; a response is stored "
+        f"unless its request sets store to false",
         param="response_id",
     )

@@ -112,7 +112,7 @@ class JsonCall:
 
     def _read_object(self, is_inner: bool) -> Steps[None]:
         if not (yield from self._reader.accept("{")):
-            raise Malformed("a call is not a JSON object")
+            raise Malformed("a tool call is not a JSON object")
         while True:
             yield from self._reader.skip()
             if (yield from self._reader.accept("}")):
@@ -139,7 +139,7 @@ class JsonCall:
         elif key in _ARGUMENT_KEYS:
             yield from self._read_arguments(first)
         elif self._is_bare and not self._calls.is_open and key not in _CALL_KEYS:
-            raise Malformed("an object is not a call")
+            raise Malformed("a JSON object is not a tool call")
         else:
             parts: list[str] = []
             yield from read_value(self._reader, parts.append)
@@ -150,7 +150,7 @@ class JsonCall:
         if self._calls.is_open:
             return  # a second name
         if not name or (self._is_bare and name not in self._calls.tools):
-            raise Malformed("a call names no tool")
+            raise Malformed("a tool call names no tool")
         self._calls.begin(name, self._call_id)
         for arguments in self._held:
             self._calls.add(arguments)

@@ -86,8 +86,8 @@ class Lark:
         if grammar.kind == "choice":
             return "(" + " | ".join(self.text(str(each)) for each in _read(grammar)) + ")"
         raise UnsupportedParameter(
-            f"{grammar.param} as Lark cannot be used beside tools or reasoning; write a schema, a "
-            "regular expression or a choice",
+            f"{grammar.param} as Lark cannot be combined with tools or reasoning; use a schema, a "
+            f"regular expression or a choice",
             param=grammar.param,
         )
 

@@ -95,7 +95,7 @@ class DeepSeek(CallSyntax):
         _, separator, end = self.other_markers
         name = yield from read_name(reader)
         if not (yield from reader.accept(separator)):
-            raise Malformed(f"{separator} is missing behind the name")
+            raise Malformed(f"{separator} is missing after the name")
         yield from reader.skip()
         is_block = (yield from reader.peek()) != "{"
         if is_block:  # the first word was the kind of the tool
@@ -109,7 +109,7 @@ class DeepSeek(CallSyntax):
             yield from reader.accept("```")
         yield from reader.skip()
         if not (yield from reader.accept(end)):
-            raise Malformed(f"{end} is missing behind the arguments")
+            raise Malformed(f"{end} is missing after the arguments")
         calls.end()
 
     def write(self, tool: Tool, lark: Lark) -> str:
@@ -149,13 +149,13 @@ class Kimi(CallSyntax):
             call_id = yield from read_name(reader)
             yield from reader.skip()
             if not (yield from reader.accept(arguments)):
-                raise Malformed(f"{arguments} is missing behind the name")
+                raise Malformed(f"{arguments} is missing after the name")
             name = call_id.removeprefix("functions.").partition(":")[0]
             calls.begin(name or call_id, call_id)
             yield from read_arguments(reader, calls)
             yield from reader.skip()
             if not (yield from reader.accept(end)):
-                raise Malformed(f"{end} is missing behind the arguments")
+                raise Malformed(f"{end} is missing after the arguments")
             calls.end()
             yield from reader.skip()
             reader.record()

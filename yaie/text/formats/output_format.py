@@ -137,8 +137,8 @@ class OutputFormat:
         """
         if answer is not None and use == "free" and tools and self._is_bare:
             raise UnsupportedParameter(
-                f"{answer.param} cannot be used beside tools with this model, since its calls are "
-                "JSON like the answer; leave out one of them, or set tool_choice",
+                f"{answer.param} cannot be combined with tools on this model, since its tool "
+                f"calls are JSON like the answer; omit one of them, or set tool_choice",
                 param=answer.param,
             )
         lark = Lark(tokenizer.marker_ids)

@@ -160,7 +160,9 @@ class MarkupParser(StepParser):
                 if not self._calls.is_open:
                     is_answer = syntax.is_bare and not opener
                     if not is_answer:
-                        self._calls.note(f"the markup of a tool call was left as text: {error}")
+                        self._calls.note(
+                            f"a tool call was not parsed, and its markup stays text: {error}"
+                        )
                     is_first = num_before == self._calls.num_begun
                     self._show(opener + markup if is_first else markup)
                     return

@@ -64,4 +64,4 @@ def _fault_of_row(
 
 
 def _counts(found: int, expected: str) -> str:
-    return f"it keeps {found} tokens in place of {expected}"
+    return f"it keeps {found} tokens instead of {expected}"
