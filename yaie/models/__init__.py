@@ -1,1 +1,1 @@
-"""Models: the supported architectures of transformers, and their loading."""
+"""Models: transformers' supported architectures, and their loading."""

@@ -1,4 +1,4 @@
-"""The supported architectures, and the model types that are refused by name, with the reason.
+"""Supported architectures, and model types that are refused by name, with the reason.
 
 The conformance suite (`tests/conformance`) compares each architecture in `SUPPORTED` with
 transformers; the table in `docs/reference/model-support.md` is written from here.
@@ -100,7 +100,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Starcoder2ForCausalLM", "starcoder2", "StarCoder 2"),
 )
 
-# Text parts of wrappers that only `yaie.models.architecture.text_classes` has as a class.
+# Text backbones whose class exists only in `yaie.models.architecture.text_classes`.
 OF_WRAPPERS: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("MuseGlimmerForCausalLM", "muse_glimmer_text", "Muse Glimmer"),
 )

@@ -1,9 +1,9 @@
-"""The attention function that transformers calls in every layer of a model loaded by YAIE.
+"""Attention hook: the attention function that transformers calls in every layer of a loaded model.
 
 It checks every keyword and passes the layer to the step (at load: to the geometry probe), which
 came down through the model as the keyword `yaie_step`. A few models drop keywords on the way: a
-context variable holds the step for them. transformers passes no mask to a custom implementation. A
-model with a mask of its own is refused: its mask may hide any key.
+context variable passes the step to them. transformers passes no mask to a custom implementation. A
+model that passes a mask is refused: its mask may hide any key.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from yaie.base.errors import ModelUnsupported
 IMPLEMENTATION = "yaie"
 STEP_KEYWORD = "yaie_step"
 
-# Keywords of models without an effect here: the plan holds the positions, transformers caches
-# nothing, and neither attention weights nor router logits are returned.
+# Model keywords without an effect here: the plan has the positions, transformers caches nothing,
+# and neither attention weights nor router logits are returned.
 IGNORED_KEYWORDS = frozenset(
     {
         "cache_position",

@@ -1,7 +1,8 @@
-"""The geometry of a model's attention layers, recorded in a forward of two tokens.
+"""Layer shapes: a model's attention layers, recorded in a forward of two tokens.
 
-Config fields differ by family; the tensors that the layers pass do not. They show widths, KV heads,
-windows, softcaps and sinks of each layer, and layers with the keys and values of an earlier one.
+Config fields differ by family; the tensors that the layers pass do not. They show each layer's
+widths, KV heads, window, softcap and sinks, and layers that reuse an earlier layer's keys and
+values.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from yaie.kvcache.pool import LayerShape
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.architecture.loaded_model import ModelSizes
 
-_LAYER = "yaie_layer"  # attribute of an attention module: the index of its spec
+_LAYER = "yaie_layer"  # attention module attribute: the index of its spec
 _PROBE_TOKENS = 2
 # Its values are narrower than its keys, and its layers with a window have twice the KV heads.
 _NARROW_VALUES = "mimo_v2_flash"
@@ -68,7 +69,7 @@ def read_sizes(config: Any) -> ModelSizes:
 
 
 def _inner_width(config: Any) -> int | None:
-    """Return the inner width of the MLPs, the largest if each layer has its own."""
+    """Return the MLPs' inner width, the largest if layers differ."""
     width = getattr(config, "intermediate_size", None)
     return max(width, default=None) if isinstance(width, list | tuple) else width
 
@@ -88,7 +89,7 @@ def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
 
 
 def _sharing_modes(config: Any, num_layers: int) -> list[str | None]:
-    """Return the modes of a config whose class in transformers has none yet, such as 5.20's."""
+    """Return the sharing modes of a config whose transformers class lacks them, such as 5.20's."""
     num_reusing = getattr(config, "num_kv_shared_layers", None) or 0  # the last ones
     return [None] * (num_layers - num_reusing) + ["reuse"] * num_reusing
 

@@ -1,4 +1,4 @@
-"""A model ready to run: its metadata, its modules and its share of the memory."""
+"""Loaded model: its metadata, its modules and its share of the memory."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class LoadedModel:
 
     @property
     def vocab_size(self) -> int:
-        """Number of logits of a row."""
+        """Number of logits per row."""
         return self.metadata.sizes.vocab
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """Return the dtype of a name, such as "bfloat16"."""
+    """Return the torch dtype for a name such as "bfloat16"."""
     dtype: torch.dtype = getattr(torch, name)
     return dtype
 
@@ -61,8 +61,8 @@ class ModelSizes:
     """The widths of a model, in elements, from which activations are planned."""
 
     hidden: int
-    inner: int  # of the widest MLP
-    head: int  # of the widest query head
+    inner: int  # widest MLP
+    head: int  # widest query head
     num_heads: int
     vocab: int
 
@@ -73,13 +73,13 @@ class ModelMetadata:
 
     architecture: str
     dtype: str  # "bfloat16", ...: torch's names
-    kv_dtype: str  # of the pool; int8 has a scale for each head of a slot
-    quantization: str | None  # of linear layers: "int8", "int4", "int4+int8" or None
+    kv_dtype: str  # pool dtype; int8 has a scale for each head of a slot
+    quantization: str | None  # linear layers: "int8", "int4", "int4+int8" or None
     sizes: ModelSizes
     specs: tuple[AttentionSpec, ...]  # one for each attention layer
     context_len: int  # longest prompt plus completion, in tokens, if the pool has room for it
     kv_bytes_per_token: int
-    planned_weight_bytes: int  # the estimate made before the weights were read
+    planned_weight_bytes: int  # estimate from before the weights were read
     weight_bytes: int
     num_parameters: int
     eos_token_ids: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""LongRoPE: the choice of its rope table, once for an engine.
+"""LongRoPE: chooses one rope table for the whole engine.
 
-transformers chooses by the longest row of a batch: the second table if it lies beyond the original
-length. Keys in the pool outlive a batch, so all of them need one table. The context of an engine
+transformers chooses by a batch's longest row: the second table if it lies beyond the original
+length. Keys in the pool outlive a batch, so all of them need one table. The engine's context
 decides: within the original length it is the first, otherwise the second for every prompt.
 """
 

@@ -1,7 +1,7 @@
-"""The experts of a model on a GPU, which transformers computes by its experts interface.
+"""Mixture of experts: how transformers computes a model's experts on a GPU.
 
 Its default is one grouped product over all experts. torch has a kernel for that in bfloat16 on some
-devices. Elsewhere it copies the sizes of the groups to the host and multiplies one by one.
+devices. Elsewhere it copies the group sizes to the host and multiplies group by group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MAJORS = (9, 10)  # compute capabilities with torch's grouped kernel
 
 
 def has_experts(model: torch.nn.Module) -> bool:
-    """Return True if layers of a model hold experts."""
+    """Return True if a model's layers have experts."""
     return any(_is_experts(module) for module in model.modules())
 
 

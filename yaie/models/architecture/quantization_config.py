@@ -1,4 +1,4 @@
-"""The quantization that `config.json` describes, and refusals of unsupported kinds.
+"""Quantization config: the quantization in `config.json`, and refusals of unsupported methods.
 
 Torch-free, because clients refuse a model by its config alone. Called by
 `yaie.models.architecture.support`, the loader and `yaie models`. Each reader below takes the
@@ -26,7 +26,7 @@ SERVED = (
 )
 _BITS = (4, 8)
 _REGEX = "re:"
-_ALL = "Linear"  # a target that means a class of modules instead of a name
+_ALL = "Linear"  # target that means a module class instead of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class LayerFormat:
     group_size: int | None  # inputs per scale; None: one scale for each output
     is_symmetric: bool  # all zero points are zero
     needs_order: bool = False  # the order of inputs (g_idx) must be stored with the weights
-    block: tuple[int, int] | None = None  # of fp8: outputs and inputs of a scale
+    block: tuple[int, int] | None = None  # fp8: outputs and inputs per scale
 
     @property
     def kind(self) -> str:
@@ -100,7 +100,7 @@ def _is_of_mlx(settings: object) -> bool:
 
 
 _WITH_GPTQ_EXPORT = ("auto-round", "intel/auto-round", "intel")
-# Weights that were dequantized and saved again often keep their old config.
+# Weights saved after dequantization often keep their old config.
 _IF_PLAIN = "; if they are plain by now, remove quantization_config from config.json"
 
 

@@ -1,4 +1,4 @@
-"""The checks of a model by its `config.json`: is it supported, and over which context.
+"""Support checks by `config.json`: is a model supported, and for which context.
 
 Torch-free: a refusal takes milliseconds.
 """
@@ -40,7 +40,7 @@ _STATEFUL_LAYERS = frozenset(
     {"linear_attention", "mamba", "conv", "recurrent", "hybrid", "hybrid_sliding"}
 )
 _INDEXED_LAYERS = frozenset({"indexed_attention", "compressed_attention"})
-# Settings of a part for images or audio, in configs of many years.
+# Settings for images or audio, from many years of configs.
 _PARTS_OF_WRAPPERS = (
     *("vision_config", "audio_config", "vision_tower", "mm_vision_tower", "img_processor"),
     *("vision_model_config", "vit_config", "audio_processor", "thinker_config"),
@@ -51,8 +51,8 @@ _WITHOUT_TEXT = (
 )
 _BIDIRECTIONAL_IMAGES = frozenset({"gemma4_text", "gemma4_unified_text"})
 _HUNYUAN = frozenset({"hunyuan_v1_dense", "hunyuan_v1_moe"})
-# Rope tables that depend on the position alone. The others depend on the longest row of a batch, so
-# one request would change the logits of another.
+# Rope tables that depend on the position alone. Other tables depend on the batch's longest row, so
+# one request would change another's logits.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
 LONGROPE = "longrope"
 _LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
@@ -65,7 +65,7 @@ _SIZES = (
 
 
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
-    """Return the entry of a model, given its `config.json`. Raises `ModelUnsupported`.
+    """Return a model's entry by its `config.json`. Raises `ModelUnsupported`.
 
     A wrapper has the entry of the class that computes its text.
     """
@@ -236,7 +236,7 @@ def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def longest_context(config: dict[str, Any]) -> int | None:
-    """Return the context for which the model was made, in tokens; None: unlimited."""
+    """Return the context length that the model was trained for, in tokens; None: unlimited."""
     limit: int | None = None
     for name in _LIMITS:
         if isinstance(config.get(name), int):

@@ -1,8 +1,8 @@
-"""Wrappers: model classes that take images or audio, and the plain class of their text part.
+"""Text backbones: text-only classes for models that also take images or audio.
 
-The text part of a wrapper is computed by a text-only class: its config is merged here, its weights
-are renamed by `yaie.models.architecture.text_weights`. The conformance suite compares each with the
-wrapper's own forward. Torch-free.
+A text-only class computes a wrapper's text: its config is merged here, its weights are renamed by
+`yaie.models.architecture.text_weights`. The conformance suite compares each with the wrapper's own
+forward. Torch-free.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class Wrapper:
     architecture: str  # class named in config.json
     model_type: str
     known_as: str  # its well-known models
-    text_type: str  # model type of its text part, unless the config names another
-    other_names: tuple[str, ...] = ()  # of the class, in published files
-    thinker: str | None = None  # config of a part that holds the text part
+    text_type: str  # model type of its text backbone, unless the config names another
+    other_names: tuple[str, ...] = ()  # other class names in published files
+    thinker: str | None = None  # config that contains the text config
     text_config: str = "text_config"  # its field in config.json
     is_in_transformers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """The text-only class that computes a text part."""
+    """The text-only class that computes a wrapper's text."""
 
     architecture: str
     model_type: str
-    settings: Mapping[str, Any] = field(default_factory=dict)  # fixed in the text part's own class
+    settings: Mapping[str, Any] = field(default_factory=dict)  # constants of the text-only class
 
 
 WRAPPERS: tuple[Wrapper, ...] = (
@@ -121,7 +121,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("SmolVLMForConditionalGeneration", "smolvlm", "SmolVLM", "llama"),
 )
 
-# By the model type of the text part; others name the type of a text-only class.
+# By the text backbone's model type; other types already have a text-only class.
 TWINS: dict[str, Twin] = {
     "glm4v_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": True}),
     "glm4v_moe_text": Twin("Glm4MoeForCausalLM", "glm4_moe"),
@@ -136,7 +136,7 @@ TWINS: dict[str, Twin] = {
     "qwen3_vl_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
-# By the model type of a text model whose class has another one: the class, and its name in files.
+# Renamed text models, by model type: the class, and its name in files.
 RENAMED: dict[str, tuple[Twin, str]] = {
     "internlm3": (Twin("LlamaForCausalLM", "llama"), "InternLM3ForCausalLM"),
     "iquestcoder": (Twin("LlamaForCausalLM", "llama"), "IQuestCoderForCausalLM"),
@@ -147,7 +147,7 @@ _BY_ARCHITECTURE = {
     name: wrapper for wrapper in WRAPPERS for name in (wrapper.architecture, *wrapper.other_names)
 }
 _BY_MODEL_TYPE = {wrapper.model_type: wrapper for wrapper in WRAPPERS}
-# Settings that belong to the whole model, wherever they are written.
+# Settings of the whole model, wherever they are written.
 _SHARED = (
     *("quantization_config", "compression_config", "quantization", "transformers_weights"),
     *("eos_token_id", "bos_token_id"),
@@ -170,16 +170,16 @@ def wrapper_of(config: Mapping[str, Any]) -> Wrapper | None:
 
 
 def text_config(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the config of a wrapper's text part, and that of other models unchanged.
+    """Return a wrapper's text config, and other models' config unchanged.
 
-    That of a renamed model has transformers' names. It lacks the defaults of its class. Raises
+    A renamed model's config has transformers' names. Class defaults are absent. Raises
     `ModelUnsupported` for a damaged one.
     """
     wrapper = wrapper_of(config)
     if wrapper is None:
         return as_renamed(config) if is_renamed(config) else config
     found = _of_thinker(config, wrapper).get(wrapper.text_config)
-    if found is None:  # early configs hold the text part's settings themselves
+    if found is None:  # early configs have the text settings at the top
         own = ("model_type", "architectures", "vision_config", "audio_config")
         found = {name: value for name, value in config.items() if name not in own}
     if not isinstance(found, dict):
@@ -205,7 +205,7 @@ def is_renamed(config: Mapping[str, Any]) -> bool:
 
 
 def as_renamed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of a renamed model by the names of its class."""
+    """Return a renamed model's config under its class's names."""
     return {**config, **_names_of(RENAMED[config["model_type"]][0])}
 
 
@@ -219,7 +219,7 @@ def _of_thinker(config: dict[str, Any], wrapper: Wrapper) -> dict[str, Any]:
 
 
 def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
-    """Return the settings of a text part as those of the text-only class."""
+    """Return text settings under the text-only class's names."""
     text = {name: value for name, value in settings.items() if name not in _OF_THE_FILE}
     text_type = str(text.get("model_type") or wrapper.text_type)
     text["model_type"] = text_type

@@ -1,4 +1,4 @@
-"""Text-only classes of wrappers for which transformers has none.
+"""Text-only classes for wrappers that lack one in transformers.
 
 Each consists of the wrapper's own text model and its head. Imports transformers.
 """
@@ -18,7 +18,7 @@ from transformers.models.muse_glimmer.modeling_muse_glimmer import (
 
 
 class MuseGlimmerForCausalLM(MuseGlimmerPreTrainedModel):  # type: ignore[misc]
-    """The text part of Muse Glimmer."""
+    """Muse Glimmer's text model."""
 
     config_class = MuseGlimmerTextConfig
     base_model_prefix = "model"

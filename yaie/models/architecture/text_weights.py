@@ -1,4 +1,4 @@
-"""The weights of a wrapper's text part, by the names of its text-only class. Torch-free."""
+"""Text weights: a wrapper's text weights, renamed for the text-only class. Torch-free."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HEAD = "lm_head."
 _BLOCKS = "blocks."
 _EMBEDDING = "model.embed_tokens.weight"
 _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
-_SCALES = ("_scale_inv", "_scale")  # of experts in fp8
+_SCALES = ("_scale_inv", "_scale")  # scales of fp8 experts
 _JOINED_EXPERTS = re.compile(r"model\.layers\.\d+\.mlp\.experts\.(gate_up_proj|down_proj)")
 
 
 def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, Any]) -> Checkpoint:
-    """Return the text part of a wrapper's checkpoint, with files and sizes of it alone.
+    """Return the text weights of a wrapper's checkpoint, with only their files and sizes.
 
-    `config` is that of the text part. Raises `ModelUnsupported` if there is none.
+    `config` is the text config. Raises `ModelUnsupported` if there is none.
     """
     tensors: dict[str, StoredTensor] = {}
     cross = config.get(CROSS_LAYERS) or ()

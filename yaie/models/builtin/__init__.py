@@ -1,7 +1,7 @@
 """The demonstration model that ships with the package, served under the name `builtin`.
 
 The folder is an ordinary Hugging Face model folder (see its README.md), loaded like any other
-model; this module holds its path. `training/builtin` of the repository makes it.
+model; this module has its path. `training/builtin` of the repository makes it.
 """
 
 from pathlib import Path

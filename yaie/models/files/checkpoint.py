@@ -1,4 +1,4 @@
-"""The config and the headers of the weight files of a model folder, read without its weights.
+"""Checkpoint: a model folder's config and weight-file headers, read without the weights.
 
 Torch-free and quick: a damaged folder is refused before a model is built.
 """
@@ -25,7 +25,7 @@ _LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-# Files of early quantization tools; today their content is part of config.json.
+# Files of early quantization tools; today config.json has their content.
 OLDER_CONFIGS = {
     "quantize_config.json": "gptq",
     "quant_config.json": "awq",
@@ -61,11 +61,11 @@ DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """The place of a tensor in its file."""
+    """A tensor's position in its file."""
 
     file: Path
     name: str
-    kind: str  # type name of the header: "F16", "I32", ...; in GGUF "Q8_0" and others
+    kind: str  # type name in the header: "F16", "I32", ...; in GGUF "Q8_0", ...
     shape: tuple[int, ...]
     first_byte: int  # in the file
     stored_as: str = ""  # its name in the file, if that is another
@@ -79,7 +79,7 @@ class StoredTensor:
 
     @property
     def is_changed(self) -> bool:
-        """True if it is a copy of its file's bytes once it is read, and no page of the file."""
+        """True if reading it copies the file's bytes instead of mapping pages."""
         return self.is_transposed or self.num_rows is not None
 
 
@@ -91,7 +91,7 @@ class Checkpoint:
     tensors: dict[str, StoredTensor]
     num_parameters: int  # in floating point; quantized weights do not count
     nbytes: int
-    dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
+    dtype: str  # dtype of most parameters: "float32", "bfloat16" or "float16"
     gguf: Path | None = None  # the file, if the weights are in GGUF
 
 
@@ -313,7 +313,7 @@ def _damage_error(path: Path, why: str) -> ModelUnsupported:
 
 
 def without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:
-    """Return the checkpoint without layers behind the last one of the config, in its sizes too."""
+    """Return the checkpoint and its sizes without layers after the config's last layer."""
     count = config.get("num_hidden_layers")
     if not isinstance(count, int):
         return checkpoint

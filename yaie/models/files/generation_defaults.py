@@ -1,4 +1,4 @@
-"""End-of-text tokens and default sampling settings of a model folder. Torch-free."""
+"""Generation defaults: a model folder's end tokens and sampling settings. Torch-free."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def read_eos_token_ids(
 ) -> tuple[int, ...]:
     """Return all end-of-text tokens, ascending, from generation config, config and tokenizer.
 
-    `default`, an id or a list of ids, serves if these name no token. (transformers' own default
-    belongs to one vocabulary and may be any token in another.) Invalid ids are logged and left out.
+    `default`, an id or a list of ids, applies if the files name no token. (transformers' default is
+    an id in one vocabulary, and may be any token in another.) Invalid ids are logged and ignored.
     """
     found: set[int] = set()
     for settings in (_read_optional(folder / "generation_config.json"), config):

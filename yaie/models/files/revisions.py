@@ -1,7 +1,7 @@
-"""Revisions of a repository: a branch, a tag or a commit, written as `name@revision`.
+"""Revisions: a repository's branch, tag or commit, written as `name@revision`.
 
-The cache of the hub has a file in `refs/` for each branch or tag, which holds a commit, and a
-folder in `snapshots/` for each commit.
+The hub's cache has a file in `refs/` for each branch or tag, which names a commit, and a folder in
+`snapshots/` for each commit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def split_revision(model: str) -> tuple[str, str | None]:
 def list_cached_revisions(repository: str) -> dict[str, str]:
     """Return the revisions in the local cache with their commits: names first, then commits.
 
-    Commits whose snapshot holds a config are listed, and the names that lead to one.
+    Lists commits whose snapshot has a config, and their names.
     """
     base = Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
     commits = {path.parent.name for path in base.glob("snapshots/*/config.json")}
@@ -46,8 +46,8 @@ def list_cached_revisions(repository: str) -> dict[str, str]:
 def find_cached_commit(repository: str, revision: str) -> str | None:
     """Return the commit of a revision in the local cache.
 
-    The first 7 or more characters of one commit stand for it. Raises `ModelNotFound` if those of
-    several do.
+    The first 7 or more characters of a commit identify it. Raises `ModelNotFound` if they match
+    several commits.
     """
     present = list_cached_revisions(repository)
     if revision in present:

@@ -1,4 +1,4 @@
-"""Decoder layers for a GPU, with their small operations fused.
+"""Fused decoder layers for GPUs.
 
 `operations` names the fused operations; `plain` computes them in torch, `kernels` and `launch` in
 Triton.

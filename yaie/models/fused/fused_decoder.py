@@ -1,8 +1,8 @@
-"""A whole decoder with merged projections and fused operations.
+"""Fused decoder: a whole decoder with merged projections and fused operations.
 
 It takes the structure that `yaie.models.fused.fused_structure` recognises, whose weights it shares
-with the original. MLPs of other forms, experts among them, stay the original's modules. A forward
-launches work; only such a module may wait for the device.
+with the original. Other MLPs, including experts, stay the original's modules. A forward launches
+work; only such a module may wait for the device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LinearMap = Callable[[torch.Tensor], torch.Tensor]  # [rows, inputs] to [rows, o
 
 log = logging.getLogger(__name__)
 
-_LEAST_STORED_BYTES = 2  # of an element: narrower ones are the backend's to round
+_LEAST_STORED_BYTES = 2  # element bytes: the backend rounds to narrower dtypes
 
 
 class DecoderStep(Protocol):
@@ -146,7 +146,7 @@ class FusedDecoder:
         return step.attend_rows(layer.spec, queries, layer.sinks).flatten(1)
 
     def _store(self, layer: _Layer, step: DecoderStep) -> Store | None:
-        """Return the places of a step's keys and values; None if the backend has to write them."""
+        """Return where a step's keys and values are stored; None if the backend writes them."""
         keys, values = step.view_stored(layer.spec)
         if isinstance(keys, QuantizedRows) or isinstance(values, QuantizedRows):
             return None
@@ -156,7 +156,7 @@ class FusedDecoder:
 
 
 def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> FusedDecoder | None:
-    """Return the model's decoder in fused form; None if its structure is not recognised.
+    """Return the model's decoder as a `FusedDecoder`; None if its structure is not recognised.
 
     It comes before the pool, which takes most of the memory that is left.
     """

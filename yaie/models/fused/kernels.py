@@ -1,4 +1,7 @@
-"""Triton kernels of a decoder layer. Each computes in float32 and rounds its results once."""
+"""Fused kernels: a decoder layer in Triton.
+
+Each computes in float32 and rounds its results once.
+"""
 
 from __future__ import annotations
 
@@ -120,12 +123,12 @@ def rotate_rows(
     NORMS_KEYS: tl.constexpr,
     STORES: tl.constexpr,
 ):
-    """Norm and rotate a block of heads of the row that `program_id(0)` names.
+    """Normalize and rotate a block of heads in row `program_id(0)`.
 
-    The first programs of `program_id(1)` have QUERY_BLOCK query heads each, the others KV_BLOCK
-    KV heads. With STORES, keys and values go to the row's slot, unless it is negative; without,
-    the slot of keys is the row, and values stay where they are. The first ROTATED elements of a
-    head turn in pairs of i and i + ROTATED / 2, or with NEIGHBOURS of 2 i and 2 i + 1.
+    Along `program_id(1)` the first programs have QUERY_BLOCK query heads each, the rest KV_BLOCK KV
+    heads. With STORES, keys and values go to the row's slot, unless it is negative; without, the
+    slot of keys is the row, and values stay where they are. A head's first ROTATED elements rotate
+    in pairs (i, i + ROTATED / 2), or with NEIGHBOURS (2 i, 2 i + 1).
     """
     row = tl.program_id(0).to(tl.int64)
     block = tl.program_id(1)

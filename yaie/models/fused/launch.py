@@ -1,4 +1,4 @@
-"""The fused operations by Triton kernels: block sizes, arguments and launches."""
+"""Fused launches: block sizes, arguments and launches of the Triton kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yaie.models.fused.kernels import gate_rows, norm_rows, rotate_rows
 from yaie.models.fused.operations import ActivationName, HeadOperation, Norm, Store
 
 _GATED_BLOCK = 1024
-_ROTATED_BLOCK = 1024  # elements of all heads of one program
+_ROTATED_BLOCK = 1024  # elements per program, over all its heads
 
 
 class TritonOperations:
@@ -174,10 +174,10 @@ def _norm(
 
 
 def block_of(size: int) -> int:
-    """Return the power of two that holds `size` elements."""
+    """Return the smallest power of two that is at least `size`."""
     return 1 << max(size - 1, 0).bit_length()
 
 
 def warps_of(block: int) -> int:
-    """Return the warps that hold a row of `block` elements in few registers of each thread."""
+    """Return the number of warps for `block` elements, so that a thread needs few registers."""
     return 4 if block <= 2048 else 8 if block <= 8192 else 16

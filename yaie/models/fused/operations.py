@@ -1,4 +1,4 @@
-"""The fused operations of a decoder layer, as a protocol.
+"""The protocol of a decoder layer's fused operations.
 
 Each computes in float32 and rounds its result once. `PlainOperations` is the oracle, and serves
 where Triton cannot.
@@ -46,7 +46,7 @@ class Rotary:
 
     @property
     def width(self) -> int:
-        """Number of rotated elements of a head."""
+        """Number of rotated elements per head."""
         return 2 * self.cosines.shape[1]
 
 
@@ -95,14 +95,14 @@ class FusedOperations(Protocol):
         factor: float = 1.0,
         first: Norm | None = None,
     ) -> torch.Tensor:
-        """Add `factor * rows` to the residual in place, and return the residual normed.
+        """Add `factor * rows` to the residual in place, and return the normalized residual.
 
         All are [rows, width]. The norm sees the sum as it is stored, rounded; without a norm the
         residual itself returns. `first`, an RMSNorm, norms the rows before they are added.
         """
 
     def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
-        """Return activation(gates) * values; rows [rows, 2 * width] hold gates, then values.
+        """Return activation(gates) * values; rows [rows, 2 * width] are gates, then values.
 
         "gelu" is its approximation by tanh.
         """

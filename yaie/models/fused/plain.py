@@ -1,4 +1,4 @@
-"""The fused operations in plain torch, and the choice between them and Triton's."""
+"""Plain operations: the fused operations in torch, and the choice between torch and Triton."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def normalize(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
 
 
 def choose_operations(device: torch.device) -> FusedOperations:
-    """Return Triton's operations on a CUDA device with Triton, else those of torch."""
+    """Return Triton's operations on a CUDA device with Triton, else torch's."""
     if device.type == "cuda" and find_spec("triton") is not None:
         from yaie.models.fused.launch import TritonOperations
 

@@ -1,4 +1,4 @@
-"""The rotary positions of attention layers, found by evaluating them."""
+"""Rotary positions of attention layers, found by evaluating the rotary module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yaie.models.fused.operations import Rotary
 from yaie.models.fused.plain import rotate
 from yaie.models.native.native_structure import NotRecognised
 
-_TOLERANCE = 0.03  # of keys and tables in bfloat16
+_TOLERANCE = 0.03  # for keys and tables in bfloat16
 _PROBED = 3  # rows
 
 
@@ -28,7 +28,7 @@ class LayerTables(NamedTuple):
 
 
 class RotaryTables:
-    """The cosines and sines of a model's rotary module; some have a pair for each kind of layer."""
+    """The cosines and sines of a model's rotary module; some have a pair per layer type."""
 
     def __init__(
         self, rotary: nn.Module, config: Any, num_positions: int, like: torch.Tensor
@@ -42,7 +42,7 @@ class RotaryTables:
         self._tables: dict[str, LayerTables] = {}
 
     def of_layer(self, layer: int) -> LayerTables:
-        """Return the tables of a layer; layers of one kind share them."""
+        """Return the tables of a layer; layers of one type share them."""
         kind = "" if self._kinds is None else self._kinds[layer]
         if kind not in self._tables:
             self._tables[kind] = self._compute(() if self._kinds is None else (kind,))
@@ -119,7 +119,7 @@ def _heads_of(
 
 
 class _Recorder:
-    """A step that keeps the queries and keys of a layer. Implements `LayerExecutor`."""
+    """A step that records a layer's queries and keys. Implements `LayerExecutor`."""
 
     def __init__(self) -> None:
         self.found: list[torch.Tensor] = []
@@ -132,6 +132,6 @@ class _Recorder:
         values: torch.Tensor,
         arguments: LayerArguments,
     ) -> torch.Tensor:
-        """Keep what the layer attends with; return zeros."""
+        """Record the layer's queries and keys; return zeros."""
         self.found = [heads[0].transpose(0, 1).float() for heads in (queries, keys)]
         return queries.new_zeros(1, queries.shape[2], queries.shape[1], values.shape[3])

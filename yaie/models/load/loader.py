@@ -1,7 +1,7 @@
-"""Loading of a model: checks first, then weights, then a probe of its attention layers.
+"""Loader: checks a model, reads its weights, then probes its attention layers.
 
-Whatever the config, the headers of the weight files and the free memory forbid is refused before
-weights are read. A model whose packed weights are cached is described from its metadata alone.
+A model that its config, its weight headers or the free memory rules out is refused before weights
+are read. A model whose packed weights are cached is described from its metadata alone.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from yaie.models.quantization.quantized_weights import count_parameters
 
 log = logging.getLogger(__name__)
 
-_LARGE_SHARE_LEFT = 0.1  # unquantized share of the weights to warn of; routers and norms are less
+_LARGE_SHARE_LEFT = 0.1  # unquantized share above which to warn; routers and norms are less
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class _Source:
     folder: ModelFolder
     architecture: str
     hf_config: Any
-    settings: dict[str, Any]  # of the config, with the defaults of its class filled in
-    layout: QuantizedLayout | None  # of a quantized checkpoint
+    settings: dict[str, Any]  # config with its class's defaults filled in
+    layout: QuantizedLayout | None  # quantized checkpoints only
     text: CalibrationText | None  # to calibrate by
 
 
@@ -158,7 +158,7 @@ def _open(config: EngineConfig) -> _Source:
     layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
     hf_config = read_hf_config(folder.path, folder.wrapper)
     if folder.lacks_its_head and folder.config.get(TIES):
-        hf_config.tie_word_embeddings = True  # the text part counts where the whole says nothing
+        hf_config.tie_word_embeddings = True  # the text config decides if the wrapper's is silent
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
     if folder.wrapper is not None:
@@ -239,7 +239,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Bud
 
 
 def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemory:
-    """Add the size of the files to the error of a model that is widened while it is loaded."""
+    """Add the file size to the memory error of a model that is widened at load."""
     if source.layout is None or not source.layout.is_widened:
         return error
     stored = format_size(source.folder.checkpoint.nbytes)

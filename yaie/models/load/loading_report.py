@@ -1,4 +1,4 @@
-"""The check of transformers' loading report: does the model hold the checkpoint's weights?
+"""Loading report: checks that transformers loaded all of the checkpoint's weights.
 
 transformers always returns a model. It initializes missing tensors at random, drops unknown ones,
 and reports both.
@@ -62,7 +62,7 @@ def _biases_left_out(
     """Return non-zero biases of layers that have a weight and no bias in the model.
 
     Quantization tools write zeros for layers without bias. GPT-2's attention masks, named
-    `attn.bias`, belong to modules without weights.
+    `attn.bias`, are in modules without weights.
     """
     modules = dict(model.named_modules())
     prefix = model.base_model_prefix

@@ -1,7 +1,7 @@
-"""The memory plan of a model: weights, activations and the number of slots. Sizes in bytes.
+"""Memory plan: a model's weights, activations and number of slots. Sizes in bytes.
 
-Made from the config and the headers of the weight files, so that a model too large for the
-machine is refused before its weights are read.
+Made from the config and the weight headers, so that a model too large for the machine is refused
+before its weights are read.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def format_size(nbytes: int) -> str:
 
 
 def activation_bytes(sizes: ModelSizes, *, max_step_rows: int, max_logit_rows: int) -> int:
-    """Estimate generously what one step holds in float32, apart from weights and pool."""
+    """Estimate a step's float32 memory generously, apart from weights and pool."""
     per_row = 4 * (8 * sizes.hidden + 3 * sizes.inner)
     attention = 256 * _MIB  # scores and upcast keys of a tile
     return max_step_rows * per_row + 3 * 4 * max_logit_rows * sizes.vocab + attention
 
 
 def exact_bytes(sizes: ModelSizes, *, max_step_rows: int, max_model_len: int) -> int:
-    """Return what batch-invariant attention holds in a step.
+    """Return the memory of batch-invariant attention in a step.
 
     Each span of keys has accumulators, a maximum and a total in float32.
     """
@@ -123,7 +123,7 @@ def plan_memory(
     num_slots: int | None,
     device: str,
 ) -> MemoryPlan:
-    """Choose the number of slots, or check the given one.
+    """Choose the number of slots, or check the configured one.
 
     Raises `NotEnoughMemory` with the sizes and, if there is one, a value that fits.
     """

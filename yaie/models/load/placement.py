@@ -1,4 +1,4 @@
-"""Placement of a model: its device, dtype, context and threads, by settings and files.
+"""Placement: a model's device, dtype, context and threads, by settings and files.
 
 Called by the loader.
 """
@@ -40,10 +40,10 @@ def resolve_device(wanted: str) -> torch.device:
 def resolve_dtype(
     wanted: str, checkpoint: Checkpoint, layout: QuantizedLayout | None, device: torch.device
 ) -> torch.dtype:
-    """Return the dtype to compute in; "auto" is that of most plain weights."""
+    """Return the dtype to compute in; "auto" is the dtype of most plain weights."""
     name = checkpoint.dtype if wanted == "auto" else wanted
     if layout is not None and wanted == "auto" and name == "float16" and device.type == "cpu":
-        # GPTQ and AWQ write float16, which no CPU kernel computes in; quantized weights are kept.
+        # GPTQ and AWQ write float16, for which no CPU kernel exists; quantized weights stay.
         log.info("plain weights of the quantized float16 checkpoint are converted to bfloat16")
         name = "bfloat16"
     return torch_dtype(name)
@@ -52,7 +52,7 @@ def resolve_dtype(
 def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     """Return the context in tokens. Raises `ConfigError` if the settings ask for more.
 
-    By default, that of LongRoPE ends where its first table ends.
+    By default, LongRoPE's context ends where its first table ends.
     """
     limit, switch = longest_context(settings), longrope_switch(settings)
     wanted = config.max_model_len
@@ -79,7 +79,7 @@ def set_threads(wanted: int | None) -> None:
     """Set the number of torch threads; None takes all processors that the cgroups allow.
 
     torch counts the processors in this process's affinity mask and ignores a container's CPU quota.
-    The kernel would throttle threads beyond the quota in mid-step, and the others would wait.
+    The kernel would throttle threads over the quota in mid-step, and all threads would wait.
     """
     if wanted is None:
         allowed = limits.read_cpu_quota()

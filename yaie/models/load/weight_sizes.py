@@ -1,4 +1,4 @@
-"""The form in which a model will be held, and the memory of its weights in it. Sizes in bytes."""
+"""Weight sizes: the format of a model's weights in memory, and their bytes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from yaie.models.quantization.quantize import Rounding
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The form in which the model will be held."""
+    """The format of the model's weights in memory."""
 
     device: torch.device
     dtype: torch.dtype
     kv_dtype: torch.dtype
     context_len: int
     quantized: QuantizedLayout | Rounding | None
-    is_packed: bool  # quantized weights are held by the kernel library
+    is_packed: bool  # the kernel library packs quantized weights
     calibration: Calibration | None
 
     @property

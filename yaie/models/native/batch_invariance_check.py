@@ -1,4 +1,4 @@
-"""The check that a packed decoder is batch-invariant, made at load when `exact` is set.
+"""Batch-invariance check: tests a packed decoder at load when `exact` is set.
 
 The kernels sum in a fixed order, but any compiler may have built them. So the decoder computes a
 sequence in a tree and again in chunks, and the logits must be equal to the last bit.
@@ -16,7 +16,7 @@ import torch
 from yaie.attention.plan import Segment, StepPlan
 from yaie.base.errors import ConfigError
 
-_BORDERS = (0, 1, 3, 6)  # tiles of one row, two and three; then all other rows at once
+_BORDERS = (0, 1, 3, 6)  # tiles of one, two and three rows; then all other rows at once
 
 
 def not_exact(reason: str) -> ConfigError:
@@ -34,7 +34,7 @@ def check_exact(
 ) -> None:
     """Compute the first sequence of `plan` again, alone and in chunks, and compare the logits.
 
-    `together`: the logits of all rows of the plan. Raises `ConfigError` if a bit differs.
+    `together`: the logits of all plan rows. Raises `ConfigError` if a bit differs.
     """
     length = int(plan.positions.max()) + 1
     borders = [border for border in _BORDERS if border < length] + [length]

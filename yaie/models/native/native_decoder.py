@@ -1,9 +1,8 @@
-"""A whole decoder in the kernel library: one call from token ids to logits.
+"""Native decoder: a whole decoder in the kernel library, one call from token ids to logits.
 
 On a CPU, transformers' forward of a small model costs more than its arithmetic: module calls, norms
-and rotary embeddings are many small operations. If the structure of a decoder is recognised, its
-weights are packed for the library. Before use it is compared with the original on a step made for
-that.
+and rotary embeddings are many small operations. If a decoder's structure is recognised, its weights
+are packed for the library. Before use it is compared with the original on a test step.
 """
 
 from __future__ import annotations
@@ -100,11 +99,11 @@ class NativeDecoder:
         *,
         exact: bool,
     ) -> None:
-        """`held`: the memory behind the addresses in `decoder`."""
+        """`held`: owners of the memory that `decoder` points to."""
         self.kernels = kernels
         self.structure = decoder
         self.held = held
-        self.sample = np.empty(0, dtype=np.float32)  # of the comparison's logits
+        self.sample = np.empty(0, dtype=np.float32)  # sample of the comparison's logits
         self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
         self._logits = _LogitsMemory(kernels, vocab_size)
 
@@ -124,7 +123,7 @@ class NativeDecoder:
 def _pack_decoder(
     loaded: LoadedModel, parts: DecoderParts, pool: KVPool, kernels: Library, *, exact: bool
 ) -> NativeDecoder:
-    """Pack module by module and free each original, so the model is never held twice."""
+    """Pack module by module and free each original, so the model is never in memory twice."""
     packer = Packer(kernels, loaded.dtype, exact=exact)
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
@@ -133,7 +132,7 @@ def _pack_decoder(
     for index, layer in enumerate(parts.layers):
         if packer.num_packed >= next_release:
             originals.release()
-            trim_heap()  # the C library keeps freed blocks below blocks in use
+            trim_heap()  # the C library keeps freed blocks below used blocks
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
@@ -191,7 +190,7 @@ def build_native_decoder(
     """Pack the model's decoder for the kernel library; None if its structure is not recognised.
 
     `execute` runs the original, which is freed. Raises `DecoderDiffers` if the two disagree, and
-    `ConfigError` if `exact` cannot be kept.
+    `ConfigError` if `exact` fails its check.
     """
     try:
         if loaded.dtype not in KINDS:
@@ -235,8 +234,8 @@ def restore_native_decoder(
 ) -> NativeDecoder:
     """Restore the decoder that an earlier start packed and compared with its original.
 
-    Raises `DecoderDiffers` if its logits changed since, and `ConfigError` if `exact` cannot be
-    kept.
+    Raises `DecoderDiffers` if its logits changed since, and `ConfigError` if `exact` fails its
+    check.
     """
     attentions = [
         pool_layer(spec, pool.keys(index), pool.values(index))

@@ -1,4 +1,4 @@
-"""The comparison of packed weights with the original model, on steps made for it.
+"""Numerics check: compares packed weights with the original model on test steps.
 
 Used at load, by the packed decoder and by packed linear layers.
 """
@@ -12,8 +12,8 @@ from yaie.attention.plan import Segment, StepPlan
 from yaie.models.architecture.loaded_model import LoadedModel
 
 # Bound of the relative error of the logits. In bf16 the original rounds after each operation, the
-# library only weights, keys and values; random weights with sharp attention, the worst case, then
-# differ by up to a tenth. A wrong operation gives a larger error.
+# library only weights, keys and values; in the worst case, random weights with sharp attention,
+# they differ by up to a tenth. A wrong operation gives a larger error.
 _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15, torch.float16: 0.02}
 # The original multiplies quantized weights with rows in floating point; the library rounds rows to
 # int8. A wrong operation gives a relative error near 1.
@@ -21,9 +21,9 @@ _TOLERANCE_QUANTIZED = 0.4
 # In a pool of low precision, a difference of 1e-7 may round a key or value to its neighbour.
 _TOLERANCE_OF_POOL = {torch.bfloat16: 0.01, torch.float16: 0.002, torch.int8: 0.02}
 # A router in 16 bits may choose another expert after a rounding. With random weights that changes
-# the logits of a row by much; a wrong operation changes those of all rows.
+# one row's logits by much; a wrong operation changes all rows.
 TOLERANCE_OF_EXPERTS = 0.4
-_SHARED, _OWN = 9, 7  # tokens of the two sequences of the comparison
+_SHARED, _OWN = 9, 7  # tokens of the comparison's two sequences
 
 
 class DecoderDiffers(Exception):
@@ -46,7 +46,7 @@ def check_agreement(
 
 
 def has_room_to_compare(loaded: LoadedModel) -> bool:
-    """Return True if the pool holds the full comparison plan, the one that saved weights need."""
+    """Return True if the full comparison plan, which saved weights need, fits into the pool."""
     length = _SHARED + _OWN
     return loaded.num_slots >= length + _OWN and loaded.max_model_len >= length
 
@@ -60,7 +60,7 @@ def comparison_plan(loaded: LoadedModel) -> StepPlan:
 def far_plan(loaded: LoadedModel) -> StepPlan | None:
     """Plan the same tokens, those after the common prefix at the end of the context.
 
-    A model may compute far positions in its own way, by another rope table or scaled queries. The
+    A model may compute far positions differently, by another rope table or scaled queries. The
     paths have a gap, which the CPU's attention allows. None without room, or for a context that
     short sequences fill.
     """

@@ -1,13 +1,13 @@
-"""The cache of packed weights: a second start reads what the first one packed.
+"""Packed-weight cache: a second start reads the weights that the first start packed.
 
-One file for each model, packing and kernel library: a JSON header, the data, and a checksum of each
-page of both. Files appear whole or not at all, and the least recently used ones are evicted from a
+One file for each model, packing and kernel library: a JSON header, the data, and a checksum for
+each page. Files appear whole or not at all, and the least recently used ones are evicted from a
 full cache. Every failure here is a log line only: the weights are packed again.
 
     magic (8 bytes) | length of the header (8) | header | zeros up to a page | data | checksums
 
-A checksum is the sum of the page's 64-bit words, modulo 2^64: it runs at the speed of memory, and a
-start waits for it. Stronger checks are slower.
+A checksum is the sum of the page's 64-bit words, modulo 2^64: it runs at memory speed, and a start
+waits for it. Stronger checks are slower.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
-PREFIX, SUFFIX = "yaie-", ".packed"  # of file names; other files are never removed
+PREFIX, SUFFIX = "yaie-", ".packed"  # file names; other files are never removed
 UNFINISHED = ".unfinished"  # suffix of the name until a file is complete
 FORMAT = 3
 
@@ -66,7 +66,7 @@ _UNRELATED = {
     *("max_waiting", "max_waiting_tokens"),
     *("policy", "priority_aging", "eviction", "prefix_cache", "threads", "audit"),
     *("weights_cache", "weights_cache_bytes", "memory_bytes"),
-    "calibrate",  # the text counts, not its place
+    "calibrate",  # the text counts, not its path
 }
 
 
@@ -77,7 +77,7 @@ class CacheEntry:
     header: dict[str, Any]
     path: Path
     first: int
-    checksums: NDArray[np.uint64]  # checksums of the pages of data
+    checksums: NDArray[np.uint64]  # one per data page
 
     def load(self, memory: memoryview) -> None:
         """Read the data, `header["nbytes"]` bytes, into memory.
@@ -140,9 +140,9 @@ class PackedCache:
         nbytes: int,
         stop: threading.Event,
     ) -> bool:
-        """Write a file of `nbytes` of data; return False, with a log line, if that failed.
+        """Write a file with `nbytes` of data; return False, with a log line, if that failed.
 
-        Each piece consists of whole 8-byte words.
+        Each chunk consists of whole 8-byte words.
         """
         path = self._path(key)
         unfinished: Path | None = None
@@ -156,7 +156,7 @@ class PackedCache:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
                     return False
             unfinished.replace(path)
-        except (OSError, ValueError) as error:  # a ValueError: a piece of partial words
+        except (OSError, ValueError) as error:  # a ValueError: a chunk with partial words
             log.warning("packed weights are not cached in %s: %s", self.folder, error)
             return False
         finally:
@@ -226,7 +226,7 @@ def open_cache(config: EngineConfig) -> PackedCache | None:
 def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
     """Hash everything that packed weights depend on: the checkpoint, the settings, the code.
 
-    Weight files are identified by path, size, time of change and samples of their content. Raises
+    Weight files are identified by path, size, modification time and content samples. Raises
     `ConfigError` if the text for calibration cannot be read.
     """
     parts: dict[str, Any] = {
@@ -302,7 +302,7 @@ def _fill(
     nbytes: int,
     stop: threading.Event,
 ) -> bool:
-    """Write header, pieces and checksums and flush them; return False if stopped."""
+    """Write header, chunks and checksums and flush them; return False if stopped."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
     end = _data_offset(len(text)) + nbytes
     if hasattr(os, "posix_fallocate"):
@@ -325,7 +325,7 @@ def _fill(
 
 
 def _with_checksums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview]:
-    """Yield the pieces, then the checksum of each page."""
+    """Yield the chunks, then each page's checksum."""
     checksums = np.zeros(-(-nbytes // _PAGE), np.uint64)
     begin = 0
     for piece in pieces:
@@ -340,7 +340,7 @@ def _with_checksums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memor
 
 
 def _add_to_checksums(checksums: NDArray[np.uint64], data: bytes | memoryview, begin: int) -> None:
-    """Add the words of data at byte `begin` to the checksums of its pages."""
+    """Add the data's words, from byte `begin`, to its pages' checksums."""
     if not len(data):
         return
     words = np.frombuffer(data, np.uint64)

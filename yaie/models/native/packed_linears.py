@@ -1,8 +1,8 @@
-"""Packed linear layers inside a model run by transformers.
+"""Packed linear layers inside a model that transformers runs.
 
-Linear layers are most of the bytes and operations of any decoder. In a decoder of unknown structure
-each is packed for the kernel library and called by address; transformers runs the rest. The
-executor compares the model's logits before and after.
+Linear layers are most of a decoder's bytes and operations. In a decoder of unknown structure each
+is packed for the kernel library and called by address; transformers runs the rest. The executor
+compares the model's logits before and after.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def packable_linears(
 ) -> dict[str, nn.Linear | QuantizedLinear]:
     """Return the plain and quantized linear layers that the library can compute, by name.
 
-    A head tied to the embedding is left out: the embedding needs its weights unpacked.
+    A head tied to the embedding is excluded: the embedding needs its weights unpacked.
     """
     if dtype not in KINDS:
         return {}
@@ -68,7 +68,7 @@ def pack_linears(
     library: Library,
     dtype: torch.dtype,
 ) -> Packer:
-    """Replace linear layers of a model by packed ones, freeing each original at once.
+    """Replace a model's linear layers by packed ones, freeing each original immediately.
 
     Returns the packer; it owns their memory and must live as long as the model.
     """

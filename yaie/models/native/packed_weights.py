@@ -1,8 +1,8 @@
-"""Packed decoders as files of the cache, for the next start.
+"""Packed weights: saves packed decoders as cache files for the next start.
 
-A decoder is a set of structures with addresses of weights. A file holds the weights, and file
-offsets in place of the addresses. The next start neither packs nor imports transformers, and
-compares the first logits with those of the saved decoder. The KV pool is left out.
+A decoder is a set of structures with addresses of weights. A file has the weights, and file offsets
+instead of addresses. The next start neither packs nor imports transformers, and compares its first
+logits with the saved decoder's. The KV pool is not saved.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _LOWEST_PRIORITY = 19  # the niceness of the writer: computing comes first
 
 
 class Packed(Protocol):
-    """The parts of a `NativeDecoder` that are saved."""
+    """The saved fields of a `NativeDecoder`."""
 
     structure: Decoder
-    held: list[object]  # including the tensors behind the addresses
+    held: list[object]  # including the tensors that addresses point to
     sample: NDArray[np.float32]  # logits to compare a restored decoder with
 
 
 class NotSavable(Exception):
-    """A structure points to memory outside the held tensors."""
+    """A structure points to memory outside the saved tensors."""
 
 
 class PackedWeights:
@@ -50,7 +50,7 @@ class PackedWeights:
         self._data = data
 
     def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
-        """Return the decoder, and the objects to keep alive with it.
+        """Return the decoder, and the objects that must outlive it.
 
         `attentions`: the layers' parts of the pool.
         """
@@ -75,7 +75,7 @@ class PackedWeightsWriter:
         packed: Packed,
         loaded: LoadedModel,
     ) -> None:
-        """Start writing. Raises `NotSavable` if an address lies outside the held tensors."""
+        """Start writing. Raises `NotSavable` if an address lies outside the saved tensors."""
         decoder = packed.structure
         tensors = {t.data_ptr(): t for t in packed.held if isinstance(t, torch.Tensor)}
         offsets: dict[int, int] = {}
@@ -86,7 +86,7 @@ class PackedWeightsWriter:
         layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
         header = {
             "metadata": loaded.metadata.to_json(),
-            "num_positions": loaded.max_model_len,  # of the rotary tables
+            "num_positions": loaded.max_model_len,  # in the rotary tables
             "expected": packed.sample.tolist(),
             "decoder": _describe(decoder, offsets),
             "layers": [_describe(layers[i], offsets) for i in range(decoder.num_layers)],

@@ -1,6 +1,6 @@
-"""The packing of linear layers for the kernel library.
+"""Packing linear layers for the kernel library.
 
-A packed layer is a structure of addresses; the `Packer` owns the memory behind it.
+A packed layer is a structure of addresses; the `Packer` owns the memory they point to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Packer:
     """A packer for the instruction set in use. Frees each original once it is packed."""
 
     def __init__(self, library: Library, dtype: torch.dtype, *, exact: bool = False) -> None:
-        """`dtype`: of weights that the library cannot hold quantized.
+        """`dtype`: of weights that the library cannot keep quantized.
 
         With `exact` the layers are batch-invariant: they sum each row in one order.
         """
@@ -38,12 +38,12 @@ class Packer:
         self._exact = exact
         self._dtype = dtype
         self._num_dequantized = 0  # weights that could not stay quantized
-        self.held: list[object] = []  # the memory behind the structures' addresses
+        self.held: list[object] = []  # owners of the memory that structures point to
 
     def pack(self, parts: LinearParts, *, gated: bool = False) -> Linear:
-        """Pack a layer, leaving the weights of its modules empty.
+        """Pack a layer, and empty its modules' weights.
 
-        `gated`: the first half of the outputs are gates of the second half.
+        `gated`: the first half of the outputs gates the second half.
         """
         quantized = parts.quantized()
         if quantized is not None and is_packable(quantized):

@@ -1,7 +1,7 @@
-"""Calibration of int4: each layer's weights are rounded by the inputs that a text gives them.
+"""int4 calibration: rounds each layer's weights by the inputs that a text produces.
 
 The text passes the decoder layer by layer. A layer runs twice: with its original weights, to
-collect the inputs of its linear layers, and with the rounded ones, for the next layer's inputs.
+collect its linear layers' inputs, and with rounded weights, to compute the next layer's inputs.
 Called by the loader, before the remaining linear layers are rounded to nearest.
 """
 
@@ -34,9 +34,9 @@ from yaie.models.quantization.quantized_weights import QuantizedLinear, Quantize
 log = logging.getLogger(__name__)
 
 _CHECKED_TOKENS = 16
-_TOLERANCE = 0.01  # of the largest hidden value; the same operations run in the same order
+_TOLERANCE = 0.01  # share of the largest hidden value; the same operations run in the same order
 _PROGRESS_LINES = 10
-_BLOCK = 256  # inputs, of the triangle of their products
+_BLOCK = 256  # inputs per block of the product triangle
 
 
 def calibrate_model(model: Any, calibration: Calibration) -> int:
@@ -95,7 +95,7 @@ class _Run:
     def advance(self, output: Any, index: int) -> None:
         """Take a layer's output as the input of the next one."""
         self.hidden = output
-        self.calls[index] = ((), {})  # frees tensors that belong to this layer
+        self.calls[index] = ((), {})  # frees this layer's tensors
 
 
 class _CausalAttention:
@@ -130,17 +130,17 @@ class _Inputs:
     """The inputs of linear layers that read the same tensor."""
 
     names: list[str]
-    sums: torch.Tensor  # of x^T x, float32 [inputs, inputs], or of squares, [inputs]
+    sums: torch.Tensor  # x^T x, float32 [inputs, inputs], or squares, [inputs]
 
 
 class _Collector:
-    """Hooks that add up the products, or the squares, of the inputs of linear layers."""
+    """Hooks that sum the products, or the squares, of linear layers' inputs."""
 
     def __init__(self, linears: Mapping[str, nn.Linear], method: Method) -> None:
         self._method = method
         self.found: list[_Inputs] = []
         self._owner: dict[str, _Inputs] = {}
-        self._seen: list[tuple[torch.Tensor, _Inputs]] = []  # of the sequence that runs
+        self._seen: list[tuple[torch.Tensor, _Inputs]] = []  # inputs of the running sequence
         self._hooks = [
             linear.register_forward_pre_hook(self._hook(name)) for name, linear in linears.items()
         ]
@@ -175,7 +175,7 @@ class _Collector:
         dimensions = 1 if self._method == "squares" else 2
         owner = _Inputs([], torch.zeros((x.shape[-1],) * dimensions))
         self.found.append(owner)
-        self._seen.append((x, owner))  # held, so that no other tensor takes its address
+        self._seen.append((x, owner))  # keep x alive, so that no other tensor takes its address
         return owner
 
 
@@ -317,7 +317,7 @@ def _refusing(model: Any) -> Iterator[None]:
         raise
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise _make_error(model, f"its layers cannot be run alone: {first_line(error)}") from error
-    except RuntimeError as error:  # of torch: shapes, or memory
+    except RuntimeError as error:  # torch errors: shapes, or memory
         raise _make_error(model, f"its layers fail when run alone: {first_line(error)}") from error
 
 

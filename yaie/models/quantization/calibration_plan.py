@@ -1,4 +1,4 @@
-"""The way in which a model is calibrated: its method, its tokens and its memory.
+"""Calibration plan: the method, the tokens and the memory of calibrating a model.
 
 The choice depends on the model and the text alone, so that every machine computes the same weights.
 """
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 Method = Literal["products", "squares"]
 
-_MOST_OPERATIONS = 40e12  # of the default calibration: some minutes of two cores
+_MOST_OPERATIONS = 40e12  # limit for the default calibration: some minutes on two cores
 _SQUARES_TOKENS = 1024  # enough for the mean square of each input
 _FLOAT_BYTES = 4
 
@@ -35,7 +35,7 @@ class Calibration:
     """A calibration that will run at load."""
 
     sequences: tuple[tuple[int, ...], ...]  # token ids
-    method: Method  # "products" of all pairs of inputs: GPTQ; "squares" of each input
+    method: Method  # "products": all pairs of inputs, for GPTQ; "squares": each input
     is_default: bool  # a model that refuses is rounded to nearest
     nbytes: int  # that it takes besides the model, at most
 
@@ -50,9 +50,10 @@ def plan_calibration(
 ) -> Calibration | None:
     """Choose method and tokens; return None for a model without layers to calibrate.
 
-    A given text is used whole. The default one is cut, or gives squares only, where it would take
-    too long. model: may be on the meta device. wide: bytes of a value in the model's dtype. Raises
-    `ModelUnsupported` for a model without decoder layers, if a text is given.
+    A text that the user names is used whole. The default text is cut, or provides squares only,
+    where it would take too long. model: may be on the meta device. wide: bytes of a value in the
+    model's dtype. Raises `ModelUnsupported` for a model without decoder layers, if the user names a
+    text.
     """
     layers = decoder_layers(model)
     if layers is None and text.is_default:

@@ -1,4 +1,7 @@
-"""The text that `--calibrate` names: read, checked, and cut into token sequences. Torch-free."""
+"""Calibration text: reads and checks the `--calibrate` text, and cuts it into token sequences.
+
+Torch-free.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ class CalibrationText:
 def read_calibration(file: str | None, folder: Path) -> CalibrationText | None:
     """Read a text, or the one of the package, with the tokenizer of a model folder.
 
-    Without a tokenizer the package's text is None, with a warning. Raises `ConfigError` if a given
-    text is unreadable, not in UTF-8, or shorter than 2,048 tokens.
+    Without a tokenizer the package's text is None, with a warning. Raises `ConfigError` if the
+    user's text is unreadable, not UTF-8, or shorter than 2,048 tokens.
     """
     if file is None:
         return _read_default(folder)
@@ -68,7 +71,7 @@ def read_calibration(file: str | None, folder: Path) -> CalibrationText | None:
 
 
 def calibration_digest(file: str | None) -> str:
-    """Return the SHA-256 of the used part of a text, or of the package's. Raises `ConfigError`."""
+    """Return the SHA-256 of the text that calibration uses. Raises `ConfigError`."""
     return hashlib.sha256(_read(str(DEFAULT) if file is None else file)).hexdigest()
 
 
@@ -94,7 +97,7 @@ def _render(part: dict[str, Any], tokenizer: Tokenizer, template: ChatTemplate |
         return tokenizer.encode(part["text"], add_special_tokens=False)
     messages = part["messages"]
     if template is not None:
-        with contextlib.suppress(YaieError):  # of a template without system messages, say
+        with contextlib.suppress(YaieError):  # e.g. from a template without system messages
             return template.render(messages, add_generation_prompt=False)
     text = "".join(f"{each['role']}: {each['content']}\n\n" for each in messages)
     return tokenizer.encode(text, add_special_tokens=False)
@@ -110,7 +113,7 @@ def _read(file: str) -> bytes:
 
 
 def _decode(file: str, content: bytes) -> str:
-    # A character may be cut at the end of the part that is read.
+    # The limit may cut the last character.
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
         return decoder.decode(content, final=len(content) < _MOST_BYTES)

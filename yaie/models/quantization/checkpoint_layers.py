@@ -1,4 +1,4 @@
-"""The quantized layers of a checkpoint: their shapes, and whether each stays quantized.
+"""Checkpoint layers: quantized layers, their shapes, and whether each stays quantized.
 
 Read from the headers of the weight files, so that a missing or damaged tensor is refused, and the
 memory is known, before weights are read. Torch-free. Called by the loader and `yaie models`.
@@ -76,12 +76,12 @@ _SCALE_PARTS = ("weight_scale", "scales")
 class QuantizedLayer:
     """A linear layer with quantized weights in a checkpoint."""
 
-    name: str  # of the module in the checkpoint
+    name: str  # module name in the checkpoint
     format: LayerFormat
     num_outputs: int
     num_inputs: int
     num_groups: int
-    tensors: Mapping[str, StoredTensor]  # by the last part of their names
+    tensors: Mapping[str, StoredTensor]  # by the last component of their names
     group_of_input: array[int] | None  # [inputs]; None: contiguous groups of equal size
     dequantized_because: str | None  # None: it stays quantized
     num_matrices: int | None = None  # experts in one tensor; None: a single matrix
@@ -114,7 +114,7 @@ class QuantizedLayer:
         return self.num_weights * (self.format.bits if packed else 8) // 8 + scales
 
     def device_nbytes(self, wide: int) -> int:
-        """Return its bytes in a GPU's memory, which keeps the scales as they are stored."""
+        """Return its bytes in GPU memory, where the scales keep their stored dtype."""
         if self.dequantized_because is not None:
             return self.num_weights * wide
         packing = Packing(self.format.bits, self.num_inputs, self.num_groups)
@@ -137,7 +137,7 @@ class QuantizedLayout:
 
     @property
     def num_parameters(self) -> int:
-        """Number of parameters of the unquantized model."""
+        """Number of parameters in the unquantized model."""
         weights = sum(layer.num_weights for layer in self.layers)
         return weights + sum(prod(tensor.shape) for tensor in self.plain)
 
@@ -198,7 +198,7 @@ class QuantizedLayout:
 def scale_nbytes(bits: int, *, packed: bool) -> int:
     """Return the bytes of a scale: 4 for float32, or 2 for bfloat16 with packed 4-bit weights.
 
-    A float32 scale for 64 such weights would be an eighth of the bytes read. Rounding it to
+    A float32 scale for 64 4-bit weights would be an eighth of the bytes read. Rounding it to
     bfloat16 adds an error of up to 2^-9; the weights' own is several hundredths.
     """
     return 2 if packed and bits == 4 else 4
@@ -211,7 +211,7 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
 def read_stored_layout(
     config: Mapping[str, Any], checkpoint: Checkpoint, *, on_gpu: bool = False
 ) -> QuantizedLayout | None:
-    """Return the quantized layers of the checkpoint of a `config.json`; None if it is plain.
+    """Return the quantized layers of a checkpoint by its `config.json`; None if it is plain.
 
     on_gpu: more formats stay quantized on a GPU than on a CPU.
     Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized

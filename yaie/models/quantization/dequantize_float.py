@@ -1,6 +1,6 @@
-"""Weights in fp8, mxfp4 or nvfp4, widened to the model's dtype.
+"""Float dequantization: widens fp8, mxfp4 and nvfp4 weights to the model's dtype.
 
-Each value is multiplied by its scale in float32, and rounded once. Called by `reading`.
+Each value is multiplied by its scale in float32, and rounded once. Called by `readers`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from yaie.models.quantization.float_formats import (
 )
 from yaie.models.quantization.tensor_shapes import damage_error
 
-# The positive values of e2m1; the sign is the highest of its four bits.
+# The positive e2m1 values; the highest of the four bits is the sign.
 _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_BIAS = 127  # of an exponent of eight bits
-_SLICE_VALUES = 2**18  # widened at once: float32 stays in the processor's cache
+_BIAS = 127  # eight-bit exponent
+_SLICE_VALUES = 2**18  # per chunk: float32 stays in the processor's cache
 
 
 def widen_float8(
@@ -28,7 +28,7 @@ def widen_float8(
     block: tuple[int, int] | None,
     dtype: torch.dtype,
 ) -> torch.Tensor:
-    """Return weights of the shape of `values` [..., outputs, inputs].
+    """Return weights in the shape of `values` [..., outputs, inputs].
 
     `scales`: one, one for each output, or one for each block; for each matrix. Raises
     `ModelUnsupported` for scales that are not finite.

@@ -1,7 +1,7 @@
-"""Weights in floating point of 8 or 4 bits: their settings in `config.json`, and their tensors.
+"""Float formats: 8-bit and 4-bit floating-point weights, their settings and tensors.
 
 They are widened to the model's dtype while a model is loaded. The scales of activations are unused:
-rows keep the model's dtype. Torch-free. Called by `formats` and `layout`.
+rows keep the model's dtype. Torch-free. Called by `quantization_config` and `checkpoint_layers`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ FloatLayout = Literal["float8", "mxfp4", "nvfp4"]
 FLOAT8_KINDS = ("F8_E4M3", "F8_E5M2")
 USUAL_BLOCK = (128, 128)  # outputs and inputs of a scale
 BLOCKS = "_blocks"  # suffix of mxfp4 weights
-VALUES_PER_SCALE = 32  # of mxfp4
+VALUES_PER_SCALE = 32  # mxfp4
 VALUES_PER_NVFP4_SCALE = 16
 _PACKED = ".weight_packed"  # suffix of nvfp4 weights, as compressed-tensors writes them
 _SCALES = ("_scale_inv", "_scale")  # suffixes of a weight's name; both are factors of the values
 _UNUSED = ("input_scale", "activation_scale", "input_scale_ub")
-_SCALE_KINDS = ("F32", "BF16", "F16", "F8_E8M0", "U8")  # the last two hold exponents of two
+_SCALE_KINDS = ("F32", "BF16", "F16", "F8_E8M0", "U8")  # the last two are exponents of two
 _Tensors = Mapping[str, StoredTensor]
 
 
@@ -32,7 +32,7 @@ _Tensors = Mapping[str, StoredTensor]
 class FloatWeights:
     """The tensors of one weight, and the shape that its scales describe."""
 
-    weight_name: str  # of the widened tensor
+    weight_name: str  # name of the widened tensor
     num_matrices: int | None  # experts in one tensor; None: a single matrix
     num_outputs: int
     num_inputs: int
@@ -40,7 +40,7 @@ class FloatWeights:
     tensors: Mapping[str, StoredTensor]  # "values", "scales", "divisor" or "factor", unused ones
 
     def scales_of_row(self, block: tuple[int, int] | None) -> int | None:
-        """Return the number of scales of a row of fp8, each for equally many inputs.
+        """Return the number of scales per fp8 row, each for the same number of inputs.
 
         None if the last one has fewer.
         """

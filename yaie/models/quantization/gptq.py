@@ -1,10 +1,9 @@
-"""Rounding of weights to 4 bits by the inputs that a layer reads (GPTQ).
+"""GPTQ: rounds weights to 4 bits by the inputs that a layer reads.
 
-Rounded are the inputs' weights one after another, those of the largest inputs first; the error of
-each is made up for by those not yet rounded, as far as the inputs are correlated. Frantar et al.,
-"GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers" (2022). Grids
-are chosen before, so that groups are of neighbours in spite of the order.
-Called by the calibration.
+Inputs' weights are rounded one after another, the largest inputs first. Weights not yet rounded
+compensate each error as far as the inputs are correlated. Frantar et al., "GPTQ: Accurate
+Post-Training Quantization for Generative Pre-trained Transformers" (2022). Grids are chosen before,
+so groups consist of neighbours in spite of the order. Called by the calibration.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _SQUARES_DAMPING = 0.01  # the same share, of squares without correlations
 FACTOR_BYTES = 48  # per element of a Gram matrix, to order and factorize it in float64
 WEIGHT_BYTES = 24  # per weight that is rounded, in several copies
 # Narrower layers are rounded by one thread: their thousands of short operations each end in a
-# barrier, which beside other work took 10 times as long as the operation.
+# barrier, which on a busy machine took 10 times as long as the operation.
 _LEAST_SHARED_OUTPUTS = 8192
-_BLOCK = 64  # inputs, after which the weights of all others are corrected
+_BLOCK = 64  # inputs per correction of the remaining weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class InputStatistics:
 
     order: torch.Tensor  # int64 [inputs]: the input with the largest mean square first
     lower: torch.Tensor  # L of the damped Gram matrix L L^T, float32 [inputs, inputs]
-    upper: torch.Tensor  # U of its inverse U^T U, float32 [inputs, inputs]
+    upper: torch.Tensor  # U, where the inverse is U^T U, float32 [inputs, inputs]
 
     @property
     def importance(self) -> torch.Tensor:
@@ -71,7 +70,7 @@ def factorize(gram: torch.Tensor) -> InputStatistics:
 def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> QuantizedWeight:
     """Round weights [outputs, inputs] to int4, for the least error of the layer's results.
 
-    Groups are those of `quantize_weight`, and the error of each output is at most its. Raises
+    Groups are as in `quantize_weight`, and no output's error is larger than there. Raises
     `ValueError` for a number of inputs that int4 leaves at 8 bits.
     """
     with _few_threads(len(weight)):
@@ -91,10 +90,10 @@ def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> Quanti
 
 
 def round_by_squares(weight: torch.Tensor, squares: torch.Tensor) -> QuantizedWeight:
-    """Round weights [outputs, inputs] to the grids of the least error of the layer's results.
+    """Round weights [outputs, inputs] to the grids with the least output error.
 
-    squares: the sum of squares of each input, which are taken as uncorrelated. Raises `ValueError`
-    for a number of inputs that int4 leaves at 8 bits.
+    squares: each input's sum of squares; inputs are taken as uncorrelated. Raises `ValueError` for
+    a number of inputs that int4 leaves at 8 bits.
     """
     bits, group_size = grouping(weight.shape[1], "int4")
     if bits != 4:

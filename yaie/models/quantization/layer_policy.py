@@ -1,4 +1,4 @@
-"""The choice of layers that stay quantized, on a CPU and on a GPU. Torch-free."""
+"""Layer policy: chooses the layers that stay quantized, on CPUs and GPUs. Torch-free."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def why_dequantized(
 
 
 def _is_even(of_input: array[int], groups: int) -> bool:
-    """Return True if all groups have equally many inputs, in whatever order."""
+    """Return True if all groups have the same number of inputs, in any order."""
     sizes = Counter(of_input)
     return len(sizes) == groups and len(set(sizes.values())) == 1

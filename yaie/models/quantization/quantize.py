@@ -1,9 +1,9 @@
-"""Quantization of a loaded model's linear layers: `--quantization int8` or `int4`.
+"""Quantization at load: rounds a model's linear layers for `--quantization int8` or `int4`.
 
 Rounding to nearest, without calibration. int8 has a scale for each output. int4 has a scale and a
-zero point for every 64 inputs, the candidates with the least squared error. It leaves the head and
-the value projections at int8: their errors cost the most, and they are a small part of the weights.
-Called by the loader.
+zero point for every 64 inputs, the candidates with the least squared error. The head and the value
+projections stay int8: their errors cost the most, and they are a small share of the weights. Called
+by the loader.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _PART_BYTES = {8: 16, 4: 20}  # by bits: per weight of these rows, in several co
 
 
 def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
-    """Round weights [outputs, inputs] to `kind`, "int8" or "int4".
+    """Round weights [outputs, inputs] to "int8" or "int4".
 
     int4 falls back to a smaller group if 64 does not divide the inputs, and to int8 if 4 does not.
     """
     bits, group = grouping(int(weight.shape[1]), kind)
     parts = torch.split(weight.detach(), _ROWS_AT_ONCE)
     whole = join([_round(part, bits, group) for part in parts])
-    assert whole is not None  # parts of one format
+    assert whole is not None  # joined parts have one format
     return whole
 
 
@@ -80,11 +80,11 @@ def quantize_model(
 ) -> int:
     """Replace the linear layers of a decoder and its head; return their number.
 
-    Only `nn.Linear` is quantized: the experts of mixtures are parameters of three dimensions, and
-    GPT-2's layers store their weights transposed. Each original is freed before the next layer. An
-    embedding tied to the head takes the head's quantized weights. With a `device`, weights are
-    quantized there and stay there; plain weights do not move. `finish` makes the module that a
-    layer becomes, before the next one is quantized.
+    Only `nn.Linear` is quantized: mixtures' experts are three-dimensional parameters, and GPT-2
+    stores its weights transposed. Each original is freed before the next layer. An embedding tied
+    to the head takes the head's quantized weights. With a `device`, weights are quantized there and
+    stay there; plain weights do not move. `finish` makes the module that a layer becomes, before
+    the next one is quantized.
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
@@ -108,7 +108,7 @@ def quantize_model(
 
 
 def kind_of(model: nn.Module) -> str | None:
-    """Return the kind of the quantized layers: "int8", "int4", "int4+int8", "fp8" ..., or None.
+    """Return the format of the quantized layers: "int8", "int4", "int4+int8", "fp8" ..., or None.
 
     The head and value projections count only if all layers are of them: int4 has them in int8.
     """
@@ -157,7 +157,7 @@ class RoundedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """An estimate of the result of `quantize_model`."""
+    """An estimate for `quantize_model`."""
 
     layers: tuple[RoundedLayer, ...]
     num_embedded: int  # weights of the embedding, which stays plain
@@ -232,7 +232,7 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
 
 
 def is_calibrated(name: str, module: nn.Module) -> bool:
-    """Return whether a part of a decoder layer is one that int4 rounds to 4 bits."""
+    """Return True if int4 rounds this decoder submodule to 4 bits."""
     if not isinstance(module, nn.Linear) or not _is_rounded(name, module):
         return False
     return grouping(int(module.weight.shape[1]), _kind_for(name, module, None, "int4"))[0] == 4

@@ -1,9 +1,9 @@
-"""Construction of a model whose linear layers hold the quantized weights of its checkpoint.
+"""Quantized model: builds a model whose linear layers keep their checkpoint's quantized weights.
 
 transformers creates the model's plain modules on the meta device; `QuantizedLinear` replaces the
 quantized ones before it loads. It then loads plain tensors, and layers without a quantized kernel,
 dequantized one by one as transformers reads them. Quantized weights are read last, so each weight
-is in memory in one form at a time. Called by the loader.
+is in memory in one format at a time. Called by the loader.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ class _Dequantized:
 
 
 class _Places:
-    """The places in the model of a checkpoint's layers."""
+    """The modules of a checkpoint's layers."""
 
     def __init__(self, layout: QuantizedLayout, wide: list[_Dequantized]) -> None:
         self._kept = layout.kept
         self._wide = wide
-        self._names: list[str] = []  # in the model, of the kept layers
+        self._names: list[str] = []  # module names of the kept layers
 
     def prepare_class(self, model_class: Any) -> Any:
-        """Return a class whose model has `QuantizedLinear` in place of its quantized layers."""
+        """Return a class whose model has `QuantizedLinear` instead of its quantized layers."""
 
         def make(model: Any, *arguments: Any, **settings: Any) -> None:
             model_class.__init__(model, *arguments, **settings)

@@ -1,4 +1,4 @@
-"""Quantized weights, and the linear layer that holds them.
+"""Quantized weights, and the linear layer that stores them.
 
 A checkpoint's reader or the quantizer at load creates a `QuantizedWeight`; `QuantizedLinear`
 replaces `nn.Linear` in the model. The CPU's kernel library packs the values, and so do the layers
@@ -16,12 +16,12 @@ from torch import nn
 
 from yaie.models.quantization.checkpoint_layers import scale_nbytes
 
-LEAST, MOST = -8, 7  # of the values
+LEAST, MOST = -8, 7  # int4 values
 _STEPS = MOST - LEAST
-# Shares of a group's range: less than all of it clips the extremes, to the others' benefit.
+# Shares of a group's range: less than 1 clips the extremes and rounds other values more finely.
 _SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 
-# Suffixes of linear layers whose owner reads the dtype of their weight: the router of Hunyuan.
+# Suffixes of linear layers whose owner reads their weight's dtype: Hunyuan's router.
 READ_BY_THEIR_OWNER = (".gate.wg",)
 
 Kind = Literal["int4", "int8", "fp8"]
@@ -91,7 +91,7 @@ class QuantizedLinear(nn.Module):
     def __init__(
         self, weight: QuantizedWeight, bias: torch.Tensor | None, *, is_tied: bool = False
     ) -> None:
-        """`is_tied`: the model's embedding holds these weights too, dequantized."""
+        """`is_tied`: the model's embedding has these weights too, dequantized."""
         super().__init__()
         self.is_tied = is_tied
         self.quantized: QuantizedWeight | None = weight
@@ -105,11 +105,11 @@ class QuantizedLinear(nn.Module):
 
     @property
     def num_weights(self) -> int:
-        """Number of weights held."""
+        """Number of weights."""
         return 0 if self.quantized is None else self.quantized.values.numel()
 
     def nbytes(self, *, packed: bool) -> int:
-        """Return the bytes of the weights held; see `QuantizedWeight.nbytes`."""
+        """Return the weights' bytes; see `QuantizedWeight.nbytes`."""
         return 0 if self.quantized is None else self.quantized.nbytes(packed=packed)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -134,12 +134,12 @@ class QuantizedLinear(nn.Module):
         return self
 
     def free(self) -> None:
-        """Free the weights after they were packed in another form."""
+        """Free the weights after packing."""
         self.quantized = None
 
 
 def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
-    """Return bytes and number of the parameters; a tied one counts once unless held twice."""
+    """Return bytes and number of the parameters; tied weights count once unless stored twice."""
     linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
     tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}

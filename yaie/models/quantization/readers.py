@@ -1,4 +1,4 @@
-"""Readers of a layer's quantized weights, one for each packing of checkpoints.
+"""Readers of quantized weights: one for each checkpoint packing.
 
 All return int8 values [outputs, inputs] around zero, or fp8, scales and zero points. Called by
 `yaie.models.quantization.quantized_model`.
@@ -28,7 +28,7 @@ from yaie.models.quantization.tensor_shapes import damage_error
 
 # AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
-# GPTQ's first format stores zero points minus one. The increment of a word of them, by bits:
+# GPTQ's first format stores zero points minus one. A word's increment, by bits:
 _ONE_IN_EACH = {4: 0x11111111, 8: 0x01010101}
 
 

@@ -1,4 +1,4 @@
-"""Shapes of a quantized layer's tensors in each packing, and checks of their consistency.
+"""Tensor shapes: a quantized layer's tensors in each packing, and consistency checks.
 
 Read from headers, and from the small tensors with a shape. Torch-free. Called by
 `yaie.models.quantization.checkpoint_layers`.
@@ -18,7 +18,7 @@ from yaie.models.files.checkpoint import StoredTensor
 
 _WORD_BITS = 32
 _FLOATS = ("F16", "BF16", "F32")
-_Tensors = Mapping[str, StoredTensor]  # of a layer, by the last part of their names
+_Tensors = Mapping[str, StoredTensor]  # a layer's tensors, by the last component of their names
 
 
 def shape_of_layer(name: str, found: LayerFormat, tensors: _Tensors) -> tuple[int, int, int]:

@@ -1,5 +1,5 @@
-"""Weight-only products on a GPU: quantized weights that stay in 4 or 8 bits in its memory.
+"""Weight-only products on a GPU, whose memory keeps weights in 4 or 8 bits.
 
-`packing` has their places and sizes, `weights` the packed tensors, `linear` the layers. `plain`
-multiplies in torch, `kernels`, `tiles` and `launch` in Triton.
+`packed_layout` has their positions and sizes, `device_weights` the packed tensors, `linear` the
+layers. `products` multiplies in torch, `kernels`, `product_tiles` and `launch` in Triton.
 """

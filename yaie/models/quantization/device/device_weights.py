@@ -1,4 +1,4 @@
-"""Quantized weights in the form that a device computes with."""
+"""Device weights: quantized weights in the device's layout."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def pack(weight: QuantizedWeight) -> DeviceWeight:
 
 
 def _narrow(scales: torch.Tensor) -> torch.Tensor:
-    """Return float32 scales in 16 bits if that keeps each of them."""
+    """Return float32 scales in 16 bits if no value changes."""
     for dtype in _NARROW:
         narrow = scales.to(dtype)
         if torch.equal(narrow.float(), scales):

@@ -1,4 +1,4 @@
-"""Triton kernels of weight-only products: integers or fp8 become numbers in registers.
+"""Product kernels in Triton: weight-only products that convert integers or fp8 in registers.
 
 Integers minus their zero points are exact in 16 bits. The scale is applied to the float32 sum of a
 group's products, so that nothing is rounded between the stored weights and the output. Only groups
@@ -13,11 +13,11 @@ import triton.language as tl
 # 1024 and 128 as bits: with a small integer in the lowest bits, the number of their sum.
 _FP16_1024 = tl.constexpr(0x6400)
 _BF16_128 = tl.constexpr(0x4300)
-# The bits of e4m3 in the places of fp16's are the number divided by this: exponents differ by 8.
+# e4m3 bits placed at fp16's positions are the number divided by this: exponents differ by 8.
 _FP8_FACTOR = tl.constexpr(256.0)
 
 
-# One kernel for any number of rows: equal to one or divisible by 16 would be kernels of their own.
+# One kernel for any number of rows: Triton would specialize for one row and for multiples of 16.
 @triton.jit(do_not_specialize=["num_rows", "last_group", "steps_of_part"])
 def multiply_rows(
     rows,
@@ -48,10 +48,10 @@ def multiply_rows(
     BLOCK_OUTPUTS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Multiply a block of rows with a block of outputs, over one part of the inputs.
+    """Multiply a block of rows with a block of outputs, over one split of the inputs.
 
     GROUPING: "one" scale for each output, "block": each step lies in one group, or "mixed". With
-    IS_PART the sum goes to the float32 sums of `program_id(2)`; else bias is added and the
+    IS_PART the sum is stored in the float32 sums of `program_id(2)`; else bias is added and the
     output rounded. Rows and outputs beyond the last are computed like the last, and not stored.
     """
     row = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -90,7 +90,7 @@ def multiply_rows(
     if GROUPING == "one":
         total *= _scales(scale_place, KIND)[None, :]
     is_stored = (row < num_rows)[:, None] & (column < num_outputs)[None, :]
-    if IS_PART:  # of a launch with few blocks: 32 bits count its sums
+    if IS_PART:  # launches with few blocks: 32 bits count the sums
         place = (part * part_stride + row * output_stride)[:, None] + column[None, :]
         tl.store(output + place, total, mask=is_stored)
     else:
@@ -136,7 +136,7 @@ def _add_product(
         return _product(x, wide.to(x.dtype), total)
     if GROUPING == "one":
         return _product(x, _numbers(stored, zero[None, :], KIND, x.dtype), total)
-    group = tl.minimum(first // GROUP, last_group)  # padding has none of its own
+    group = tl.minimum(first // GROUP, last_group)  # padding has no group
     if HAS_POINTS:
         zero = tl.load(point_place + group * point_stride).to(tl.int32)
     scale = _scales(scale_place + group * scale_stride, KIND)
@@ -154,7 +154,7 @@ def _product(x, weights, total):
 
 @triton.jit
 def _scales(place, KIND: tl.constexpr):
-    """Load scales in float32, with the factor that `_numbers` leaves out."""
+    """Load scales in float32, with the factor that `_numbers` omits."""
     scale = tl.load(place).to(tl.float32)
     if KIND == "fp8":
         scale *= _FP8_FACTOR
@@ -188,7 +188,7 @@ def add_parts(
     HAS_BIAS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Add the float32 sums of all parts and the bias, in one order; round once."""
+    """Add the float32 sums of all splits and the bias, in one order; round once."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     is_output = column < num_outputs

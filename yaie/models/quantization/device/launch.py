@@ -1,4 +1,4 @@
-"""Products by the Triton kernels: arguments, launches and buffers."""
+"""Product launches: arguments, launches and buffers of the Triton kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaie.models.quantization.device.kernels import add_parts, multiply_rows
 from yaie.models.quantization.device.product_tiles import ProductTile, choose_tile
 
 _ADDED_BLOCK = 1024
-_PROCESSORS_WITHOUT_A_DEVICE = 132  # of an H100 or H200
+_PROCESSORS_WITHOUT_A_DEVICE = 132  # an H100 or H200 has 132
 
 
 class TritonProducts:
@@ -66,7 +66,7 @@ def _launch(
     output: torch.Tensor,
     tile: ProductTile,
 ) -> None:
-    """Launch the product into the output [rows, outputs], or into parts [parts, rows, outputs]."""
+    """Launch the product into the output [rows, outputs], or into splits [parts, rows, outputs]."""
     packing, points = weight.packing, weight.points
     is_part = output.dim() == 3
     grouping = "one" if packing.num_groups == 1 else "mixed" if packing.is_mixed else "block"

@@ -1,4 +1,4 @@
-"""Linear layers whose quantized weights stay packed in a device's memory."""
+"""Device linear layers: their quantized weights stay packed in device memory."""
 
 from __future__ import annotations
 

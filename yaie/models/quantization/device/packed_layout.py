@@ -1,4 +1,4 @@
-"""Places and sizes of quantized weights in a device's memory. Torch-free.
+"""Packed layout: positions and sizes of quantized weights in device memory. Torch-free.
 
 A row has the weights of one output. A byte has one weight of 8 bits, or two of 4 bits: byte j has
 the inputs j in its low half and width + j in its high half. Both halves are thus contiguous runs of
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PACKING_BYTES = 8  # of a weight while it is packed: its value, and copies that join and pad
-ORDER_BYTES = 4  # of an input whose place differs from the weights'
+PACKING_BYTES = 8  # per weight while packing: its value, and copies to join and pad
+ORDER_BYTES = 4  # per input whose position differs from the weights' order
 LEAST_BLOCK = 32  # inputs of a step: two tensor-core products, and copies of 16 bytes
 _MOST_BLOCK = 128
 _USUAL_BLOCK = 64
@@ -22,7 +22,7 @@ class Packing:
 
     bits: int  # 4 or 8
     num_inputs: int
-    num_groups: int  # of equal size; each has a scale
+    num_groups: int  # equal sizes; each group has a scale
 
     @property
     def group_size(self) -> int:
@@ -31,7 +31,7 @@ class Packing:
 
     @property
     def is_mixed(self) -> bool:
-        """True if a step's inputs belong to several groups: no block fits into one."""
+        """True if a step's inputs span several groups: no block fits into one."""
         return self.num_groups > 1 and _power_of_two_in(self.group_size) < LEAST_BLOCK
 
     @property
@@ -48,7 +48,7 @@ class Packing:
 
     @property
     def is_padded(self) -> bool:
-        """True if rows have places without an input."""
+        """True if rows have positions without an input."""
         return self.width * 8 != self.num_inputs * self.bits
 
     def nbytes(self, num_outputs: int, *, scale_bytes: int, has_points: bool) -> int:

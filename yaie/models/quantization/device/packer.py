@@ -1,4 +1,4 @@
-"""Packing of a model's quantized layers for a device, with a check of its products.
+"""Device packer: packs a model's quantized layers for a device, and checks the products.
 
 The first layer of each format is multiplied with a few rows, by the kernels and by torch. If they
 differ, or a kernel fails, torch multiplies in all layers.
@@ -31,7 +31,7 @@ class DevicePacker:
     def __init__(
         self, device: torch.device, dtype: torch.dtype, products: Products | None = None
     ) -> None:
-        """`dtype`: of the rows; `products`: of choice, None for those of the device."""
+        """`dtype`: of the rows; `products`: by name; None for the device's."""
         self._device = device
         self._dtype = dtype
         self._products = choose_products(device) if products is None else products

@@ -1,4 +1,4 @@
-"""The choice of a product's tiles by its shape. Imports neither torch nor Triton.
+"""Product tiles: chooses a product's tile sizes by its shape. Imports neither torch nor Triton.
 
 A decode step reads each weight for few rows: many small tiles, and a cut along the inputs where
 they are too few for the device. A prompt's rows use each weight often: large tiles.
@@ -12,7 +12,7 @@ from yaie.models.quantization.device.packed_layout import Packing
 
 _PROGRAMS_OF_PROCESSOR = 2  # at least, to hide the latency of memory
 _MOST_PARTS = 8
-_LEAST_STEPS = 4  # of a part: fewer do not fill the pipeline of loads
+_LEAST_STEPS = 4  # per split: fewer do not fill the load pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class ProductTile:
     block: int  # bytes of a step along the inputs
     num_warps: int
     num_stages: int
-    num_parts: int = 1  # of the inputs; their sums are added afterwards
+    num_parts: int = 1  # splits of the inputs; their sums are added afterwards
 
 
 def choose_tile(
     packing: Packing, num_rows: int, num_outputs: int, num_processors: int, *, itemsize: int = 2
 ) -> ProductTile:
-    """Return the tile of a product of `num_rows` rows on a device of `num_processors`.
+    """Return the tile for a product with `num_rows` rows on a device with `num_processors`.
 
     itemsize: bytes of a row's element. Float32 products run outside of tensor cores, in registers.
     """
@@ -46,7 +46,7 @@ def choose_tile(
     elif num_rows <= 64:
         tile = ProductTile(64, 64, min(block, 64), 4, 4)
     else:
-        # Groups have a sum of their own in each step: more registers.
+        # Each group has a separate sum in each step: more registers.
         outputs = 128 if packing.num_groups == 1 else 64
         tile = ProductTile(128, outputs, min(block, 64), 8, 3)
     steps = packing.width // tile.block

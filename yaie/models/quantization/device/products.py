@@ -1,4 +1,4 @@
-"""Products of rows with quantized weights: the protocol, its plain twin, and the choice."""
+"""Products of rows with quantized weights: protocol, torch implementation, and choice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from yaie.models.quantization.device.device_weights import DeviceWeight
 
 log = logging.getLogger(__name__)
 
-LEAST_CAPABILITY = (8, 0)  # of tensor cores for bfloat16
+LEAST_CAPABILITY = (8, 0)  # has bfloat16 tensor cores
 
-CHUNK = 16 * 1024**2  # weights that are dequantized at once
+CHUNK = 16 * 1024**2  # weights dequantized per chunk
 CHUNK_BYTES = 12 * CHUNK  # their peak: float32 values and products, and the rounded result
 
 
@@ -60,7 +60,7 @@ class PlainProducts:
 
 
 def choose_products(device: torch.device) -> Products:
-    """Return Triton's products on a CUDA device that can run them, else those of torch."""
+    """Return Triton's products on a CUDA device that can run them, else torch's."""
     if device.type != "cuda":
         return PlainProducts()
     reason = why_plain(torch.cuda.get_device_capability(device))
