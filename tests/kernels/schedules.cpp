@@ -25,10 +25,10 @@ int main(int, char** arguments) {
             layer.sliding_window = i % num_kinds * 20;  // of the first kind: none
             // An earlier schedule has more slots than there are now.
             segment.end_slot = kSlots - 1 - i;
-            const yaie::Piece& piece = schedules.get(step, layer, 1, false).pieces.at(0);
-            made += piece.first_position + piece.num_keys == segment.end_slot;
+            const yaie::WorkItem& item = schedules.get(step, layer, 1, false).items.at(0);
+            made += item.first_position + item.num_keys == segment.end_slot;
             int64_t first = layer.sliding_window ? positions[0] + 1 - layer.sliding_window : 0;
-            if (piece.first_position != first) return 1;
+            if (item.first_position != first) return 1;
         }
         std::printf("%d ", made);
     }

@@ -145,7 +145,7 @@ def test_a_model_that_does_not_fit_at_all(num_slots: int | None) -> None:
 
 def test_the_plan_counts_batch_invariant_attention() -> None:
     """Memory is proportional to the spans of the longest context, counted as in the kernels."""
-    kernels = (Path(yaie.kernels.__file__).parent / "csrc" / "exact_pieces.h").read_text()
+    kernels = (Path(yaie.kernels.__file__).parent / "csrc" / "batch_invariant_split.h").read_text()
     assert f"kKeysInSpan = {KEYS_IN_SPAN};" in kernels
     sizes = {
         length: exact_bytes(

@@ -27,22 +27,22 @@ struct YaieSegment {
 
 // Inputs that all layers of one step share.
 struct YaieStep {
-    int64_t id;  // of the step: its schedule is reused for every layer with the same id
+    int64_t id;  // step number: layers with one id share the schedule
     int64_t num_rows;
     int64_t num_segments;
     int64_t num_written;
     const int64_t* positions;      // [num_rows]
-    const int64_t* slots;          // of all segments, concatenated
+    const int64_t* slots;          // all segments' slots, concatenated
     const YaieSegment* segments;   // [num_segments]
     const int64_t* written_rows;   // [num_written] rows with new keys and values
     const int64_t* written_slots;  // [num_written] their slots
-    int64_t exact;  // not 0: batch-invariant; a row's path alone decides its order of summation
+    int64_t exact;  // not 0: batch-invariant; a row's path alone determines the order of its sums
 };
 
 // One attention layer. Elements of a head are contiguous in every tensor.
 struct YaieLayer {
-    int32_t dtype;       // of queries, and of output unless it is bf16 for a linear layer
-    int32_t pool_dtype;  // of keys and values
+    int32_t dtype;       // queries, and output unless that is bf16 for a linear layer
+    int32_t pool_dtype;  // keys and values
     int32_t num_heads;
     int32_t num_kv_heads;
     int32_t key_width;
@@ -58,7 +58,7 @@ struct YaieLayer {
     void* output;  // [num_rows, num_heads, value_width]
     int64_t output_row_stride, output_head_stride;
     const float* sinks;  // [num_heads] or null
-    float* key_scales;   // of an int8 pool: [slots, num_kv_heads]
+    float* key_scales;   // int8 pool: [slots, num_kv_heads]
     float* value_scales;
 };
 
@@ -68,7 +68,7 @@ struct YaieWrite {
     int64_t row_stride, head_stride;
     void* pool;  // [slots, num_kv_heads, width]
     int64_t slot_stride, pool_head_stride;
-    float* scales;  // of an int8 pool: [slots, num_kv_heads]
+    float* scales;  // int8 pool: [slots, num_kv_heads]
     int64_t num_heads;
     int32_t width;
     int32_t rows_dtype;
@@ -86,7 +86,7 @@ enum YaieWeights : int32_t {
 // The epilogue of a linear layer: what it does with its results.
 enum YaieStore : int32_t {
     YAIE_SET = 0,
-    YAIE_ADD = 1,         // to what is there, times a factor
+    YAIE_ADD = 1,         // add to y, times a factor
     YAIE_GATED_SILU = 2,  // silu(gate) * value; half as many outputs
     YAIE_GATED_GELU = 3,  // tanh approximation
 };
@@ -99,10 +99,10 @@ struct YaieLinear {
     int32_t group_size;   // inputs per scale; int4 only
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
-    // Of quantized weights: [panels, groups, outputs of a panel]. int8 has float32 scales; int4 has
-    // bf16 ones, in which the outputs of a panel's two halves alternate.
+    // Quantized weights: [panels, groups, outputs per panel]. int8 has float32 scales; int4 has
+    // bf16 scales, in which the outputs of a panel's two halves alternate.
     const void* scales;
-    const uint8_t* zero_points;  // of int4: [panels, groups, outputs of a panel], or null
+    const uint8_t* zero_points;  // int4: [panels, groups, outputs per panel], or null
     int64_t exact;  // not 0: batch-invariant; the number of rows does not change a row's result
 };
 
@@ -113,7 +113,7 @@ struct YaieDecoderLayer {
     const float* query_norm;      // [key_width] for each head, or null
     const float* key_norm;
     YaieLinear qkv;    // all query heads, then key heads, then value heads
-    YaieLinear value;  // the value heads, if their weights are quantized in another way: else empty
+    YaieLinear value;  // the value heads, if their weights are quantized differently: else empty
     YaieLinear output;
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
     YaieLinear down;
@@ -172,7 +172,7 @@ struct YaieSamples {
     const float* scales;            // [count] log2(e) / temperature
     const float* floors;            // [count] at least -126, the smallest normal exponent
     const double* uniforms;         // [count] random numbers in [0, 1)
-    const int64_t* forbidden;       // tokens of weight 0, of all samples, concatenated
+    const int64_t* forbidden;       // all samples' tokens with weight 0, concatenated
     const int64_t* forbidden_ends;  // [count] end of each sample's forbidden tokens
     int64_t* tokens;                // [count] the result, or -1 if all weights are 0
 };

@@ -11,9 +11,9 @@
 
 namespace yaie {
 
-// The output as bf16 rows of a linear layer, in steps of 32 elements: see RoundedRows.
+// The output as a linear layer's bf16 rows, in steps of 32 elements: see RoundedRows.
 struct RoundedOutput {
-    char* bytes = nullptr;  // null: the layer's own output is used
+    char* bytes = nullptr;  // null: write to the layer's output
     int64_t block_rows, block_stride, row_stride, step_stride;
 
     char* row(int64_t row) const {
@@ -27,9 +27,9 @@ struct AttentionCall {
     const YaieStep* step;
     const YaieLayer* layer;
     const Schedule* schedule;
-    int64_t first_task;  // of the running level
-    // For each (query head, row) of a piece: see Piece::partial. In a batch-invariant step, for
-    // each (row, span, query head): see Schedule::row_offsets.
+    int64_t first_task;  // first task of the running level
+    // For each (query head, row) of a work item: see WorkItem::partial. In a batch-invariant step,
+    // for each (row, span, query head): see Schedule::row_offsets.
     float* partial_values;  // [places, padded value width], before division by the sum
     float* partial_max;
     float* partial_sum;
@@ -38,10 +38,10 @@ struct AttentionCall {
     bool large_partials, large_output;
 };
 
-// The kernels of one instruction set for one dtype of the pool.
+// One instruction set's kernels for one pool dtype.
 struct AttentionKernels {
     Task attend;  // context: AttentionCall; index: of Schedule::tasks
-    Task merge;   // index: of a group of kRowsInMerge of Schedule::merged_rows
+    Task merge;   // index: a group of kRowsInMerge in Schedule::merged_rows
     Task write;   // context: WriteCall; index: of a group of kRowsInWrite of the written rows
 };
 

@@ -1,16 +1,14 @@
-// The attention kernels: included once for each instruction set, after simd.inl.
+// The attention kernels. Needs: simd.inl, tiles.inl, attention.h, memory.h.
 //
-// A piece's keys are read in blocks, with a running maximum and sum for each query vector (online
-// softmax) and fp32 accumulators. Forms of the inner loops:
+// A work item's keys are read in blocks, with a running maximum and sum for each query vector
+// (online softmax) and fp32 accumulators. Types of inner loops:
 // - GEMV-like (attention_gemv.inl): lanes run along the head, for few query vectors.
 // - GEMM-like (attention_gemm.inl): lanes run along the query vectors. Keys and values are upcast
-// to
-//   fp32 once and broadcast, without transposes and horizontal steps of the softmax.
+//   once and broadcast, without transposes and horizontal steps of the softmax.
 // - GEMM-like over an int8 pool (attention_gemm_int8.inl), if the processor multiplies bytes.
-// - tiles (attention_tiles.inl), if the processor multiplies bf16, in tiles or in vectors. They
-// replace
-//   both GEMM-like forms, and the GEMV-like one from kMinTileLanes query vectors on, for bf16 and
-//   int8 pools with heads that are multiples of a tile.
+// - tiles (attention_tiles.inl), if the processor multiplies bf16, in tiles or in vectors. For bf16
+//   and int8 pools with heads that are multiples of a tile they replace both GEMM-like loops, and
+//   the GEMV-like loop from kMinTileQueries query vectors on.
 // T is the pool's element type, and determines the order within chunks; queries and output may have
 // another type. The scales of an int8 pool multiply scores and weights, or dequantize keys and
 // values.
@@ -86,10 +84,10 @@ YAIE_INLINE void round_output_row(const float* from, int width, To* to, Vec fact
 template <class T>
 static void write_rounded(const AttentionCall& call, int64_t row, int64_t first, int width,
                           const float* accumulators, Vec factor);
-static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                              int kv_head, Scratch& scratch);
 template <class T>
-static void attend_tiles(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_tiles(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                          int first_head, int end_head, Scratch& scratch);
 
 #ifdef YAIE_BF16
@@ -134,17 +132,17 @@ static void write_output(const AttentionCall& call, const Layer& layer, int64_t 
         round_output_row<T>(accumulators, width, static_cast<Fp16*>(output) + first, factor);
 }
 
-// Write a finished (row, head) of a piece to the output or to the partial results.
+// Write a finished (row, head) of a work item to the output or to the partial results.
 template <class T>
-static void finish_lane(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void finish_lane(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                         int64_t row, int64_t head, const float* accumulators, float maximum,
                         float sum) {
     if (!call.schedule->is_merged(row)) {
         write_output<T>(call, layer, row, head, accumulators, maximum, sum);
         return;
     }
-    int64_t rows = piece.end_row - piece.first_row;
-    int64_t place = piece.partial + head * rows + (row - piece.first_row);
+    int64_t rows = item.end_row - item.first_row;
+    int64_t place = item.partial + head * rows + (row - item.first_row);
     float* to = call.partial_values + place * layer.values;
     if (call.large_partials)
         for (int d = 0; d < layer.values; d += kLanes)
@@ -158,7 +156,7 @@ static void finish_lane(const AttentionCall& call, const Layer& layer, const Pie
 #include "write.inl"
 #include "attention_prefetch.inl"
 #include "attention_gemv.inl"
-#include "attention_exact.inl"
+#include "attention_batch_invariant.inl"
 #include "attention_gemm.inl"
 #ifdef YAIE_VNNI
 #include "attention_gemm_int8.inl"
@@ -186,23 +184,23 @@ template <class T>
 static void attend_task(void* context, int64_t index, Scratch& scratch) {
     const AttentionCall& call = *static_cast<const AttentionCall*>(context);
     const Work& work = call.schedule->tasks[call.first_task + index];
-    const Piece& piece = call.schedule->pieces[work.piece];
+    const WorkItem& item = call.schedule->items[work.item];
     Layer layer(*call.layer);
     if (call.step->exact) {
-        attend_exact<T>(call, layer, piece, work.first_head, work.end_head, scratch);
-    } else if (piece.form == Form::gemv) {
-        attend_gemv<T>(call, layer, piece, work.first_head, work.end_head, scratch);
-    } else if (piece.form == Form::tiles) {
+        attend_invariant<T>(call, layer, item, work.first_head, work.end_head, scratch);
+    } else if (item.loops == Loops::gemv) {
+        attend_gemv<T>(call, layer, item, work.first_head, work.end_head, scratch);
+    } else if (item.loops == Loops::tiles) {
         if constexpr (kReadByTiles<T>)
-            attend_tiles<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+            attend_tiles<T>(call, layer, item, work.first_head, work.end_head, scratch);
     } else {
         for (int head = work.first_head; head < work.end_head; ++head) {
             if constexpr (kHasVnni)
                 if (call.layer->pool_dtype == YAIE_INT8 && layer.keys <= kMaxExactWidth) {
-                    attend_gemm_int8(call, layer, piece, head, scratch);
+                    attend_gemm_int8(call, layer, item, head, scratch);
                     continue;
                 }
-            attend_gemm<T>(call, layer, piece, head, scratch);
+            attend_gemm<T>(call, layer, item, head, scratch);
         }
     }
     if (call.large_partials || call.large_output) fence_non_temporal();
@@ -216,7 +214,7 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
     Layer layer(*call.layer);
     float* accumulators = reinterpret_cast<float*>(scratch.get(layer.values * sizeof(float)));
     if (call.step->exact) {
-        merge_exact<T>(call, layer, index, accumulators);
+        merge_invariant<T>(call, layer, index, accumulators);
         if (call.large_output) fence_non_temporal();
         return;
     }
@@ -224,14 +222,14 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
     if ((index + 1) * kRowsInMerge < end) end = (index + 1) * kRowsInMerge;
     for (int64_t i = index * kRowsInMerge; i < end; ++i) {
         int64_t row = schedule.merged_rows[i];
-        const int32_t* pieces = schedule.pieces_of_row.data() + schedule.row_offsets[row];
+        const int32_t* items = schedule.items_of_row.data() + schedule.row_offsets[row];
         int count = schedule.row_offsets[row + 1] - schedule.row_offsets[row];
         for (int64_t head = 0; head < layer.at.num_heads; ++head) {
             float maximum = kMasked, sum = 0;
             for (int p = 0; p < count; ++p) {
-                const Piece& piece = schedule.pieces[pieces[p]];
-                int64_t rows = piece.end_row - piece.first_row;
-                int64_t place = piece.partial + head * rows + (row - piece.first_row);
+                const WorkItem& item = schedule.items[items[p]];
+                int64_t rows = item.end_row - item.first_row;
+                int64_t place = item.partial + head * rows + (row - item.first_row);
                 float found = call.partial_max[place];
                 float larger = found > maximum ? found : maximum;
                 Vec old_factor = exp2(splat(maximum - larger));

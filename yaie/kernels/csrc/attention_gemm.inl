@@ -1,5 +1,5 @@
 // GEMM-like attention: lanes run along the query vectors. Keys and values are broadcast element by
-// element.
+// element. Needs: attention.inl.
 
 constexpr int kTile = 2 * kLanes;  // query vectors per tile
 #if YAIE_REGISTERS >= 32
@@ -124,9 +124,10 @@ static void softmax_gemm(const TileView& tile, const Layer& layer, int n, int32_
 }
 
 template <class T, bool AsBytes = false>
-static void begin_tile(const AttentionCall& call, const Layer& layer, const Piece& piece,
-                       int kv_head, int first_lane, int lanes, TileView& tile, float* row_buffer) {
-    tile.vecs = lanes > kLanes ? 2 : 1;
+static void begin_tile(const AttentionCall& call, const Layer& layer, const WorkItem& item,
+                       int kv_head, int first_query, int num_queries, TileView& tile,
+                       float* row_buffer) {
+    tile.vecs = num_queries > kLanes ? 2 : 1;
     tile.lowest = INT32_MAX;
     tile.highest = -1;
     for (int i = 0; i < layer.keys * kTile; i += kLanes) store(tile.queries + i, Vec{});
@@ -136,9 +137,10 @@ static void begin_tile(const AttentionCall& call, const Layer& layer, const Piec
         tile.totals[i] = 0;
         tile.positions[i] = INT32_MAX;  // padding lanes see every key
     }
-    for (int i = 0; i < lanes; ++i) {
-        int64_t row = piece.first_row + (first_lane + i) / layer.group;
-        int64_t head = static_cast<int64_t>(kv_head) * layer.group + (first_lane + i) % layer.group;
+    for (int i = 0; i < num_queries; ++i) {
+        int64_t row = item.first_row + (first_query + i) / layer.group;
+        int64_t head =
+            static_cast<int64_t>(kv_head) * layer.group + (first_query + i) % layer.group;
         int32_t position = static_cast<int32_t>(call.step->positions[row]);
         tile.positions[i] = position;
         if (position < tile.lowest) tile.lowest = position;
@@ -153,13 +155,15 @@ static void begin_tile(const AttentionCall& call, const Layer& layer, const Piec
 }
 
 template <class T>
-static void end_tile(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
-                     int first_lane, int lanes, const TileView& tile, float* row_buffer) {
-    for (int i = 0; i < lanes; ++i) {
-        int64_t row = piece.first_row + (first_lane + i) / layer.group;
-        int64_t head = static_cast<int64_t>(kv_head) * layer.group + (first_lane + i) % layer.group;
+static void end_tile(const AttentionCall& call, const Layer& layer, const WorkItem& item,
+                     int kv_head, int first_query, int num_queries, const TileView& tile,
+                     float* row_buffer) {
+    for (int i = 0; i < num_queries; ++i) {
+        int64_t row = item.first_row + (first_query + i) / layer.group;
+        int64_t head =
+            static_cast<int64_t>(kv_head) * layer.group + (first_query + i) % layer.group;
         for (int d = 0; d < layer.values; ++d) row_buffer[d] = tile.accumulators[d * kTile + i];
-        finish_lane<T>(call, layer, piece, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
+        finish_lane<T>(call, layer, item, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
     }
 }
 
@@ -207,10 +211,10 @@ static void upcast_block(const void* pool, int64_t slot_stride, int64_t offset,
 }
 
 template <class T>
-static void attend_gemm(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_gemm(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                         int kv_head, Scratch& scratch) {
-    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
-    int num_tiles = (lanes + kTile - 1) / kTile;
+    int num_queries = static_cast<int>(item.end_row - item.first_row) * layer.group;
+    int num_tiles = (num_queries + kTile - 1) / kTile;
     constexpr int block = static_cast<int>(kKeysInBlock);
     int row_floats = layer.keys > layer.values ? layer.keys : layer.values;
     int64_t floats = static_cast<int64_t>(block) * (layer.keys + layer.values + kTile) +
@@ -224,26 +228,26 @@ static void attend_gemm(const AttentionCall& call, const Layer& layer, const Pie
     float* state = scores + block * kTile;
     float* row_buffer = state + static_cast<int64_t>(num_tiles) * tile_floats(layer);
     for (int t = 0; t < num_tiles; ++t, state += tile_floats(layer)) {
-        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
+        int count = num_queries - t * kTile < kTile ? num_queries - t * kTile : kTile;
         tiles[t].divide(state, layer);
-        begin_tile<T>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
+        begin_tile<T>(call, layer, item, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
     const YaieLayer& at = layer.at;
     const float* key_scales = at.key_scales ? at.key_scales + kv_head : nullptr;
     const float* value_scales = at.value_scales ? at.value_scales + kv_head : nullptr;
-    for (int64_t key = 0; key < piece.num_keys; key += block) {
-        int n = static_cast<int>(piece.num_keys - key < block ? piece.num_keys - key : block);
-        const int64_t* slots = piece.slots + key;
+    for (int64_t key = 0; key < item.num_keys; key += block) {
+        int n = static_cast<int>(item.num_keys - key < block ? item.num_keys - key : block);
+        const int64_t* slots = item.slots + key;
         upcast_block<T>(at.keys, at.key_slot_stride, kv_head * at.key_head_stride, slots, n,
                         at.key_width, layer.keys, key_scales, at.num_kv_heads, keys);
         upcast_block<T>(at.values, at.value_slot_stride, kv_head * at.value_head_stride, slots, n,
                         at.value_width, layer.values, value_scales, at.num_kv_heads, values);
-        int32_t position = static_cast<int32_t>(piece.first_position + key);
+        int32_t position = static_cast<int32_t>(item.first_position + key);
         for (int t = 0; t < num_tiles; ++t)
             attend_gemm_block(tiles[t], layer, keys, values, n, position, scores);
     }
     for (int t = 0; t < num_tiles; ++t) {
-        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
-        end_tile<T>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
+        int count = num_queries - t * kTile < kTile ? num_queries - t * kTile : kTile;
+        end_tile<T>(call, layer, item, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
 }

@@ -1,4 +1,5 @@
-// GEMM-like attention over an int8 pool, by products of bytes: included if the processor has them.
+// GEMM-like attention over an int8 pool, by products of bytes (YAIE_VNNI). Needs:
+// attention_gemm.inl.
 //
 // Four products at a time accumulate in 32-bit integers, which is exact, so keys and values are not
 // dequantized. Query vectors and weights are quantized to 16 bits, as a high and a low byte: an
@@ -242,10 +243,10 @@ static void attend_int8_block(const TileView& tile, const Layer& layer, const By
         add_bytes<8, 1>(block, layer.values, words, scales, factors, tile.accumulators);
 }
 
-static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                              int kv_head, Scratch& scratch) {
-    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
-    int num_tiles = (lanes + kTile - 1) / kTile;
+    int num_queries = static_cast<int>(item.end_row - item.first_row) * layer.group;
+    int num_tiles = (num_queries + kTile - 1) / kTile;
     constexpr int block_keys = static_cast<int>(kKeysInBlock);
     int row_floats = layer.keys > layer.values ? layer.keys : layer.values;
     int64_t floats = block_keys / kQuad * layer.values + block_keys * kTile + row_floats +
@@ -260,27 +261,27 @@ static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, cons
     block.values = reinterpret_cast<uint32_t*>(state + num_tiles * tile_floats(layer));
     block.keys = reinterpret_cast<uint8_t*>(block.values + block_keys / kQuad * layer.values);
     for (int t = 0; t < num_tiles; ++t) {
-        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
+        int count = num_queries - t * kTile < kTile ? num_queries - t * kTile : kTile;
         tiles[t].divide(state + t * tile_floats(layer), layer);
-        begin_tile<Int8, true>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
+        begin_tile<Int8, true>(call, layer, item, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
     Bits words[block_keys / kQuad * 4];
-    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
+    for (int64_t key = 0; key < item.num_keys; key += block_keys) {
         block.n =
-            static_cast<int>(piece.num_keys - key < block_keys ? piece.num_keys - key : block_keys);
-        const int64_t* slots = piece.slots + key;
+            static_cast<int>(item.num_keys - key < block_keys ? item.num_keys - key : block_keys);
+        const int64_t* slots = item.slots + key;
         pack_byte_keys(layer.at, kv_head, slots, layer.keys, block);
         pack_byte_values(layer.at, kv_head, slots, layer.values, block);
         block.scales.gather(layer.at, slots, block.n, kv_head);
         float nothing = 0;
         for (int k = 0; k < block.n; ++k) nothing += block.scales.values[k] * 0.0f;
         block.is_finite = nothing == 0;
-        int32_t position = static_cast<int32_t>(piece.first_position + key);
+        int32_t position = static_cast<int32_t>(item.first_position + key);
         for (int t = 0; t < num_tiles; ++t)
             attend_int8_block(tiles[t], layer, block, position, scores, words);
     }
     for (int t = 0; t < num_tiles; ++t) {
-        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
-        end_tile<Int8>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
+        int count = num_queries - t * kTile < kTile ? num_queries - t * kTile : kTile;
+        end_tile<Int8>(call, layer, item, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
 }

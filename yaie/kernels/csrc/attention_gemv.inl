@@ -1,6 +1,7 @@
 // GEMV-like attention, for few query vectors per KV head: lanes run along the head. This is
 // decoding without sharing, and bound by memory: all KV heads of a block of keys are computed
-// before the next block, and each head's computation prefetches the next head's part.
+// before the next block, and each head's computation prefetches the next head's data. Needs:
+// attention.inl, attention_prefetch.inl.
 
 #if YAIE_REGISTERS >= 32
 constexpr int kGemvAccumulators = 16;  // vectors of accumulators in registers
@@ -37,14 +38,14 @@ struct BlockScales<Int8, Keys> {
 // One block of keys of one KV head.
 template <class T>
 struct GemvBlock {
-    const T* keys;  // of the head, at slot 0
+    const T* keys;  // the head's keys, at slot 0
     const T* values;
     int64_t key_stride, value_stride;  // from slot to slot
     const int64_t* slots;
     int n;
-    const float* key_scales;  // [n] of an int8 pool, else null
+    const float* key_scales;  // [n] for an int8 pool, else null
     const float* value_scales;
-    BlockPrefetch<T> prefetch;  // of the next block
+    BlockPrefetch<T> prefetch;  // prefetch of the next block
 
     YAIE_MEMBER GemvBlock(const YaieLayer& at, int head, const int64_t* slots, int n,
                           BlockScales<T>& scales, const BlockPrefetch<T>& prefetch)
@@ -200,11 +201,11 @@ static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t
                                  first_position, position, scores, maximum, total);
 }
 
-// The query vectors of one piece and one KV head.
+// The query vectors of one work item and one KV head.
 struct GemvState {
-    float* queries;       // [lanes, padded key width], scaled
-    float* accumulators;  // [lanes, padded value width]
-    float maxima[kMaxGemvLanes], totals[kMaxGemvLanes];
+    float* queries;       // [queries, padded key width], scaled
+    float* accumulators;  // [queries, padded value width]
+    float maxima[kMaxGemvQueries], totals[kMaxGemvQueries];
 };
 
 template <class T, int Queries>
@@ -221,10 +222,10 @@ static void attend_gemv_block(GemvBlock<T>& block, const Layer& layer, GemvState
 }
 
 template <class T>
-static void attend_gemv_lanes(GemvBlock<T>& block, const Layer& layer, GemvState& state, int lanes,
-                              const int32_t* positions, int32_t first_position) {
-    for (int first = 0; first < lanes; first += 4) {
-        switch (lanes - first) {
+static void attend_gemv_queries(GemvBlock<T>& block, const Layer& layer, GemvState& state,
+                                int num_queries, const int32_t* positions, int32_t first_position) {
+    for (int first = 0; first < num_queries; first += 4) {
+        switch (num_queries - first) {
             case 1:
                 attend_gemv_block<T, 1>(block, layer, state, first, positions, first_position);
                 break;
@@ -240,52 +241,52 @@ static void attend_gemv_lanes(GemvBlock<T>& block, const Layer& layer, GemvState
 }
 
 template <class T>
-static void attend_gemv(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_gemv(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                         int first_head, int end_head, Scratch& scratch) {
     const YaieLayer& at = layer.at;
     int heads = end_head - first_head;
-    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
+    int num_queries = static_cast<int>(item.end_row - item.first_row) * layer.group;
     size_t state_bytes = padded(heads * sizeof(GemvState), 64);
-    int64_t floats = static_cast<int64_t>(heads) * lanes * (layer.keys + layer.values);
+    int64_t floats = static_cast<int64_t>(heads) * num_queries * (layer.keys + layer.values);
     char* memory = scratch.get(state_bytes + floats * sizeof(float));
     GemvState* states = reinterpret_cast<GemvState*>(memory);
     float* vectors = reinterpret_cast<float*>(memory + state_bytes);
-    int32_t positions[kMaxGemvLanes];
-    for (int i = 0; i < lanes; ++i)
-        positions[i] =
-            static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+    int32_t positions[kMaxGemvQueries];
+    for (int i = 0; i < num_queries; ++i)
+        positions[i] = static_cast<int32_t>(call.step->positions[item.first_row + i / layer.group]);
     for (int h = 0; h < heads; ++h) {
         GemvState& state = states[h];
         state.queries = vectors;
-        state.accumulators = vectors + lanes * layer.keys;
-        vectors = state.accumulators + lanes * layer.values;
-        for (int i = 0; i < lanes; ++i) {
+        state.accumulators = vectors + num_queries * layer.keys;
+        vectors = state.accumulators + num_queries * layer.values;
+        for (int i = 0; i < num_queries; ++i) {
             int64_t head = static_cast<int64_t>(first_head + h) * layer.group + i % layer.group;
-            upcast_query<T>(layer, piece.first_row + i / layer.group, head,
+            upcast_query<T>(layer, item.first_row + i / layer.group, head,
                             state.queries + i * layer.keys);
             state.maxima[i] = kMasked;
             state.totals[i] = 0;
         }
-        for (int i = 0; i < lanes * layer.values; i += kLanes) store(state.accumulators + i, Vec{});
+        for (int i = 0; i < num_queries * layer.values; i += kLanes)
+            store(state.accumulators + i, Vec{});
     }
     constexpr int block_keys = static_cast<int>(kKeysInBlock);
     BlockScales<T> scales;
-    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
-        const int64_t* slots = piece.slots + key;
-        int64_t left = piece.num_keys - key;
+    for (int64_t key = 0; key < item.num_keys; key += block_keys) {
+        const int64_t* slots = item.slots + key;
+        int64_t left = item.num_keys - key;
         int n = static_cast<int>(min_of(left, block_keys));
         int next_n = static_cast<int>(min_of(left - n, block_keys));
         for (int h = 0; h < heads; ++h) {
             int head = first_head + h;
             GemvBlock<T> block(at, head, slots, n, scales,
                                prefetch_after<T>(at, first_head, end_head, head, slots, n, next_n));
-            attend_gemv_lanes(block, layer, states[h], lanes, positions,
-                              static_cast<int32_t>(piece.first_position + key));
+            attend_gemv_queries(block, layer, states[h], num_queries, positions,
+                                static_cast<int32_t>(item.first_position + key));
         }
     }
     for (int h = 0; h < heads; ++h)
-        for (int i = 0; i < lanes; ++i)
-            finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
+        for (int i = 0; i < num_queries; ++i)
+            finish_lane<T>(call, layer, item, item.first_row + i / layer.group,
                            static_cast<int64_t>(first_head + h) * layer.group + i % layer.group,
                            states[h].accumulators + i * layer.values, states[h].maxima[i],
                            states[h].totals[i]);

@@ -1,5 +1,5 @@
-// Prefetch of keys and values: included before the forms of attention that read many heads of a
-// block of keys, one after the other. The first head's first block is not prefetched.
+// Prefetch of keys and values, for attention loops that read a block's heads one after the other.
+// The first head's first block is not prefetched. Needs: attention.inl.
 
 template <class T>
 YAIE_INLINE void prefetch_row(const T* row, int64_t width) {
@@ -12,7 +12,7 @@ YAIE_INLINE void prefetch_row(const T* row, int64_t width) {
 // number of outstanding loads.
 template <class T>
 struct BlockPrefetch {
-    const T* keys;  // of the head, at slot 0
+    const T* keys;  // the head's keys, at slot 0
     const T* values;
     int64_t key_stride, value_stride;  // from slot to slot
     int key_width, value_width;
@@ -27,8 +27,8 @@ struct BlockPrefetch {
     }
 };
 
-// Return the prefetch of the data after `head` and its first `n` slots: the next head's part of
-// them, or the first head's part of the `next_n` slots behind them.
+// Return the prefetch of the data after `head` and its first `n` slots: the next head's data in
+// them, or the first head's data in the following `next_n` slots.
 template <class T>
 YAIE_INLINE BlockPrefetch<T> prefetch_after(const YaieLayer& at, int first_head, int end_head,
                                             int head, const int64_t* slots, int n, int next_n) {

@@ -1,13 +1,12 @@
-// The two products of attention by tiles, scores and weighted values: included by
-// attention_tiles.inl.
+// The two products of attention by tiles: scores and weighted values. Needs: attention_tiles.inl.
 //
 // With AMX they use tile registers, 32 x 32 accumulators at a time. With bf16 products alone they
 // use vectors: lanes run along the keys, or the elements of values. Both operands have the same
 // layout, tiles of 16 keys or elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
 
 #ifdef YAIE_AMX
-// Load two tiles of keys or values. Those of large blocks come from the L2 cache, with the hint to
-// leave the L1 cache to queries, scores and accumulators, which the whole block reuses.
+// Load two tiles of keys or values. Large blocks come from the L2 cache, with the hint to leave the
+// L1 cache to queries, scores and accumulators, which the whole block reuses.
 template <bool is_large>
 YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second) {
     if (is_large) {
@@ -22,9 +21,9 @@ YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second)
 // scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to
 // end.
 template <int Tiles, bool is_large>
-static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+static void score_tiles(const TileBlock& block, const TileState& state, int width, int query,
                         int begin, int end, float* scores) {
-    const uint16_t* queries = state.queries + static_cast<int64_t>(lane) * width;
+    const uint16_t* queries = state.queries + static_cast<int64_t>(query) * width;
     int64_t stride = width * sizeof(uint16_t);
     int steps = width / kTileDepth;
     YAIE_MEMORY_IS_WRITTEN;
@@ -61,9 +60,9 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
 
 // accumulators[q, :] += weights[q, k - begin] * values[k, :], as above.
 template <int Tiles, bool is_large>
-static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+static void add_tiles(const TileBlock& block, const TileState& state, int width, int query,
                       int begin, int end, const float* weights) {
-    float* accumulators = state.accumulators + static_cast<int64_t>(lane) * width;
+    float* accumulators = state.accumulators + static_cast<int64_t>(query) * width;
     int64_t stride = width * sizeof(float);
     int columns = width / kTileRows;
     const uint16_t* rows = reinterpret_cast<const uint16_t*>(weights);
@@ -101,23 +100,24 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
 
 // A single tile of query vectors, the last of many, shares one copy for both block sizes.
 YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width,
-                                 int lane, int lanes, int begin, int end, float* scores) {
-    if (lanes <= kTileRows)
-        score_tiles<1, false>(block, state, width, lane, begin, end, scores);
+                                 int query, int num_queries, int begin, int end, float* scores) {
+    if (num_queries <= kTileRows)
+        score_tiles<1, false>(block, state, width, query, begin, end, scores);
     else if (block.is_large)
-        score_tiles<2, true>(block, state, width, lane, begin, end, scores);
+        score_tiles<2, true>(block, state, width, query, begin, end, scores);
     else
-        score_tiles<2, false>(block, state, width, lane, begin, end, scores);
+        score_tiles<2, false>(block, state, width, query, begin, end, scores);
 }
 
 YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width,
-                                 int lane, int lanes, int begin, int end, const float* weights) {
-    if (lanes <= kTileRows)
-        add_tiles<1, false>(block, state, width, lane, begin, end, weights);
+                                 int query, int num_queries, int begin, int end,
+                                 const float* weights) {
+    if (num_queries <= kTileRows)
+        add_tiles<1, false>(block, state, width, query, begin, end, weights);
     else if (block.is_large)
-        add_tiles<2, true>(block, state, width, lane, begin, end, weights);
+        add_tiles<2, true>(block, state, width, query, begin, end, weights);
     else
-        add_tiles<2, false>(block, state, width, lane, begin, end, weights);
+        add_tiles<2, false>(block, state, width, query, begin, end, weights);
 }
 #else
 // accumulators[r] += rows[r] . words for `pairs` consecutive pairs of bf16, with the words of two
@@ -135,18 +135,18 @@ YAIE_INLINE void add_pairs(Pair* accumulators, const int32_t* rows, int64_t stri
     }
 }
 
-// scores[q, k - begin] = queries[q, :] . keys[k, :], for `lanes` query vectors, k from begin to
-// end.
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for `num_queries` query vectors, k from begin
+// to end.
 struct ScoreRows {
     const TileBlock& block;
     const TileState& state;
-    int width, lane, begin, end;
+    int width, query, begin, end;
     float* scores;
 
     template <int Rows>
     void add(int64_t row) const {
         const int32_t* queries =
-            reinterpret_cast<const int32_t*>(state.queries + (lane + row) * width);
+            reinterpret_cast<const int32_t*>(state.queries + (query + row) * width);
         int words = width / 2 * kLanes;  // of a tile's keys
         for (int k = begin; k < end; k += kTileDepth) {
             const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * words;
@@ -163,14 +163,14 @@ struct ScoreRows {
 struct ValueRows {
     const TileBlock& block;
     const TileState& state;
-    int width, lane, begin, end;
+    int width, query, begin, end;
     const float* weights;
 
     template <int Rows>
     void add(int64_t row) const {
         int columns = width / kTileRows;
         for (int c = 0; c < columns; c += 2) {
-            float* to = state.accumulators + (lane + row) * width + c * kTileRows;
+            float* to = state.accumulators + (query + row) * width + c * kTileRows;
             Pair accumulators[Rows];
 #pragma GCC unroll 16
             for (int r = 0; r < Rows; ++r)
@@ -192,12 +192,13 @@ struct ValueRows {
 };
 
 YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width,
-                                 int lane, int lanes, int begin, int end, float* scores) {
-    add_rows(ScoreRows{block, state, width, lane, begin, end, scores}, 0, lanes);
+                                 int query, int num_queries, int begin, int end, float* scores) {
+    add_rows(ScoreRows{block, state, width, query, begin, end, scores}, 0, num_queries);
 }
 
 YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width,
-                                 int lane, int lanes, int begin, int end, const float* weights) {
-    add_rows(ValueRows{block, state, width, lane, begin, end, weights}, 0, lanes);
+                                 int query, int num_queries, int begin, int end,
+                                 const float* weights) {
+    add_rows(ValueRows{block, state, width, query, begin, end, weights}, 0, num_queries);
 }
 #endif

@@ -1,10 +1,10 @@
-// Attention by products of bf16 tiles: included if the processor has them.
+// Attention by products of bf16 tiles (YAIE_BF16). Needs: attention.inl, tiles.inl.
 //
 // With AMX, a tile is 16 rows of 64 bytes: one instruction adds the product of 16 x 32 and 32 x 16
 // elements to 16 x 16 float32 accumulators, and reads its second operand as interleaved pairs of
-// rows. A block of keys is packed once for all query vectors of a piece: keys transposed, values in
-// order. Query vectors are rows of a tile throughout, and lanes run along the keys in between.
-// Vector products of pairs use the same layout. Queries and weights are rounded to bf16,
+// rows. A block of keys is packed once for all query vectors of a work item: keys transposed,
+// values in order. Query vectors are rows of a tile throughout, and lanes run along the keys in
+// between. Vector products of pairs use the same layout. Queries and weights are rounded to bf16,
 // accumulators are float32.
 //
 // Weights are relative to a maximum that may be too small by kSlack, so that accumulators are
@@ -145,12 +145,12 @@ static void pack_tile_values(const YaieLayer& at, int head, const int64_t* slots
         }
 }
 
-// The query vectors of one piece and one KV head; lanes are rounded up to kTileRows.
+// The query vectors of one work item and one KV head; their number is rounded up to kTileRows.
 struct TileState {
-    uint16_t* queries;    // [lanes, key width], not scaled
-    float* accumulators;  // [lanes, value width], in the chunk order of T
-    float* maxima;        // [lanes]
-    float* totals;        // [lanes, kLanes], lane by lane of the keys
+    uint16_t* queries;    // [queries, key width], not scaled
+    float* accumulators;  // [queries, value width], in the chunk order of T
+    float* maxima;        // [queries]
+    float* totals;        // [queries, kLanes], one sum for each lane of keys
 };
 
 #include "attention_tile_products.inl"
@@ -181,7 +181,7 @@ YAIE_INLINE void softmax_row(const TileBlock& block, const Layer& layer, int beg
     if (!Plain) scale = 1;
     float old = *maximum;
     Vec sum = load(total);
-    // Rare, so the lanes are compared only here.
+    // Rare, so lanes are compared only here.
     if (_mm512_cmp_ps_mask((__m512)(peak * scale), (__m512)splat(old + kSlack), _CMP_GT_OQ)) {
         float found = _mm512_reduce_max_ps((__m512)peak) * scale;
         Vec factor = exp2(splat(old - found));
@@ -214,12 +214,12 @@ YAIE_INLINE void softmax_row(const TileBlock& block, const Layer& layer, int beg
     store(total, sum);
 }
 
-// Up to kTileQueries query vectors of a piece, relative to the block.
+// Up to kTileQueries query vectors of a work item, relative to the block.
 struct TileQueries {
-    int lane, lanes;           // of the state
-    const int32_t* positions;  // [lanes]
-    int32_t first_position;    // of the block
-    int to_prefetch;           // slots to prefetch with each query vector and batch of keys
+    int first_query, num_queries;  // in the state
+    const int32_t* positions;      // [queries]
+    int32_t first_position;        // of the block
+    int to_prefetch;               // slots to prefetch with each query vector and batch of keys
 };
 
 // Attend to keys `begin` to `end`, at most kTileBatch. Plain: all query vectors see all of them.
@@ -227,10 +227,10 @@ template <class T, bool Plain>
 static void attend_tile_batch(const TileBlock& block, const Layer& layer, const TileState& state,
                               const TileQueries& queries, int begin, int end, float* scores,
                               BlockPrefetch<T>& prefetch) {
-    int lane = queries.lane, lanes = queries.lanes;
-    multiply_scores(block, state, layer.keys, lane, lanes, begin, end, scores);
+    int query = queries.first_query, num_queries = queries.num_queries;
+    multiply_scores(block, state, layer.keys, query, num_queries, begin, end, scores);
     int32_t window = layer.at.sliding_window;
-    for (int i = 0; i < lanes; ++i) {
+    for (int i = 0; i < num_queries; ++i) {
         prefetch.rows(queries.to_prefetch);
         int first = 0, last = 0;
         if (!Plain) {
@@ -239,10 +239,10 @@ static void attend_tile_batch(const TileBlock& block, const Layer& layer, const 
             last = static_cast<int>(min_of(block.n, int64_t{position} + 1));
         }
         softmax_row<Plain>(block, layer, begin, end, first, last, scores + i * kTileScores,
-                           state.accumulators + static_cast<int64_t>(lane + i) * layer.values,
-                           state.maxima + lane + i, state.totals + (lane + i) * kLanes);
+                           state.accumulators + static_cast<int64_t>(query + i) * layer.values,
+                           state.maxima + query + i, state.totals + (query + i) * kLanes);
     }
-    multiply_values(block, state, layer.values, lane, lanes, begin, end, scores);
+    multiply_values(block, state, layer.values, query, num_queries, begin, end, scores);
 }
 
 // Attend to one block of keys: first the keys that the window hides from some query vectors; then
@@ -253,7 +253,7 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
                               BlockPrefetch<T>& prefetch) {
     int32_t window = layer.at.sliding_window, first_position = queries.first_position;
     int32_t lowest = queries.positions[0], highest = queries.positions[0];
-    for (int i = 1; i < queries.lanes; ++i) {
+    for (int i = 1; i < queries.num_queries; ++i) {
         if (queries.positions[i] < lowest) lowest = queries.positions[i];
         if (queries.positions[i] > highest) highest = queries.positions[i];
     }
@@ -315,20 +315,20 @@ static void load_tile_query(const Layer& layer, int64_t row, int64_t head, uint1
 }
 
 template <class T>
-static void attend_tiles(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_tiles(const AttentionCall& call, const Layer& layer, const WorkItem& item,
                          int first_head, int end_head, Scratch& scratch) {
     const YaieLayer& at = layer.at;
     int heads = end_head - first_head;
-    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
-    int64_t padded_lanes = padded(lanes, kTileRows);
-    int block_keys = lanes > kFewQueries ? kManyTileKeys : kTileKeys;
+    int num_queries = static_cast<int>(item.end_row - item.first_row) * layer.group;
+    int64_t padded_queries = padded(num_queries, kTileRows);
+    int block_keys = num_queries > kFewQueries ? kManyTileKeys : kTileKeys;
     // All parts are multiples of 64 bytes.
     int64_t block_bytes = static_cast<int64_t>(block_keys) * (layer.keys + layer.values) * 2;
     int64_t score_bytes = kTileQueries * kTileScores * sizeof(float);
-    int64_t lane_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
-    int64_t position_bytes = padded_lanes * sizeof(int32_t);
-    char* memory =
-        scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
+    int64_t query_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
+    int64_t position_bytes = padded_queries * sizeof(int32_t);
+    char* memory = scratch.get(block_bytes + score_bytes + position_bytes +
+                               heads * padded_queries * query_bytes);
     TileBlock block;
     block.is_large = block_keys == kManyTileKeys;
     block.keys = reinterpret_cast<uint32_t*>(memory);
@@ -338,35 +338,34 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     char* states = memory + block_bytes + score_bytes + position_bytes;
     auto state_of = [&](int head) {
         TileState state;
-        char* at_state = states + (head - first_head) * padded_lanes * lane_bytes;
+        char* at_state = states + (head - first_head) * padded_queries * query_bytes;
         state.queries = reinterpret_cast<uint16_t*>(at_state);
-        state.accumulators = reinterpret_cast<float*>(state.queries + padded_lanes * layer.keys);
-        state.totals = state.accumulators + padded_lanes * layer.values;
-        state.maxima = state.totals + padded_lanes * kLanes;
+        state.accumulators = reinterpret_cast<float*>(state.queries + padded_queries * layer.keys);
+        state.totals = state.accumulators + padded_queries * layer.values;
+        state.maxima = state.totals + padded_queries * kLanes;
         return state;
     };
-    for (int i = 0; i < lanes; ++i)
-        positions[i] =
-            static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+    for (int i = 0; i < num_queries; ++i)
+        positions[i] = static_cast<int32_t>(call.step->positions[item.first_row + i / layer.group]);
     for (int head = first_head; head < end_head; ++head) {
         TileState state = state_of(head);
-        for (int i = 0; i < lanes; ++i) {
-            load_tile_query(layer, piece.first_row + i / layer.group,
+        for (int i = 0; i < num_queries; ++i) {
+            load_tile_query(layer, item.first_row + i / layer.group,
                             static_cast<int64_t>(head) * layer.group + i % layer.group,
                             state.queries + i * layer.keys);
             state.maxima[i] = kMasked;
         }
-        __builtin_memset(state.queries + lanes * layer.keys, 0,
-                         (padded_lanes - lanes) * layer.keys * sizeof(uint16_t));
+        __builtin_memset(state.queries + num_queries * layer.keys, 0,
+                         (padded_queries - num_queries) * layer.keys * sizeof(uint16_t));
         __builtin_memset(state.accumulators, 0,
-                         padded_lanes * (layer.values + kLanes) * sizeof(float));
+                         padded_queries * (layer.values + kLanes) * sizeof(float));
     }
 #ifdef YAIE_AMX
     TileRegisters registers(kTileRows, 64);
 #endif
-    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
-        const int64_t* slots = piece.slots + key;
-        int64_t left = piece.num_keys - key;
+    for (int64_t key = 0; key < item.num_keys; key += block_keys) {
+        const int64_t* slots = item.slots + key;
+        int64_t left = item.num_keys - key;
         block.n = static_cast<int>(min_of(left, block_keys));
         for (int head = first_head; head < end_head; ++head) {
             int next_n = static_cast<int>(min_of(left - block.n, block_keys));
@@ -377,20 +376,22 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);
             TileState state = state_of(head);
             int batches = (block.n + kTileBatch - 1) / kTileBatch;
-            for (int lane = 0; lane < lanes; lane += kTileQueries) {
-                int turns = (lanes - lane) * batches;  // of all lanes, visible or not
+            for (int query = 0; query < num_queries; query += kTileQueries) {
+                int turns =
+                    (num_queries - query) * batches;  // of all query vectors, visible or not
                 int to_prefetch = (prefetch.left + turns - 1) / turns;
-                TileQueries queries{lane, static_cast<int>(min_of(lanes - lane, kTileQueries)),
-                                    positions + lane,
-                                    static_cast<int32_t>(piece.first_position + key), to_prefetch};
+                TileQueries queries{query,
+                                    static_cast<int>(min_of(num_queries - query, kTileQueries)),
+                                    positions + query,
+                                    static_cast<int32_t>(item.first_position + key), to_prefetch};
                 attend_tile_block(block, layer, state, queries, scores, prefetch);
             }
         }
     }
     for (int head = first_head; head < end_head; ++head) {
         TileState state = state_of(head);
-        for (int i = 0; i < lanes; ++i)
-            finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
+        for (int i = 0; i < num_queries; ++i)
+            finish_lane<T>(call, layer, item, item.first_row + i / layer.group,
                            static_cast<int64_t>(head) * layer.group + i % layer.group,
                            state.accumulators + static_cast<int64_t>(i) * layer.values,
                            state.maxima[i],

@@ -1,4 +1,4 @@
-// Types that the decoders of all instruction sets share: memory that is kept between steps.
+// Decoder types that all instruction sets share: memory that outlives a step.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Decoders: included once for each instruction set, after linear.inl.
+// Decoders. Needs: attention.inl, linear.inl and its companions, hadamard.inl, decoder.h.
 //
 // Decoding one row computes little between the linear layers, and calls from Python would cost
 // more. So one call runs a step through all layers. Hidden states are float32 from the embedding to
@@ -13,8 +13,8 @@ struct NormCall {
     const float* weight;
     int64_t width, count;
     float epsilon;
-    float factor;         // of the result
-    RoundedRows rounded;  // the bf16 result in place of y, if it has memory
+    float factor;         // factor on the result
+    RoundedRows rounded;  // the bf16 result instead of y, if it has memory
 };
 
 // y = x / sqrt(mean(x^2) + epsilon) * weight * factor
@@ -85,9 +85,6 @@ struct HeadsCall {
     uint16_t* query_halves;
 };
 
-static void upcast_halves(const uint16_t* from, int width, float* to);
-static void store_halves(const float* from, int width, uint16_t* to, bool non_temporal);
-
 #ifdef YAIE_BF16
 YAIE_INLINE void upcast_halves(const uint16_t* from, int width, float* to) {
     for (int i = 0; i < width; i += kLanes) {
@@ -95,6 +92,18 @@ YAIE_INLINE void upcast_halves(const uint16_t* from, int width, float* to) {
         store(to + i, (Vec)_mm512_slli_epi32(words, 16));
     }
 }
+
+// Store whole chunks.
+YAIE_INLINE void store_halves(const float* from, int width, uint16_t* to, bool non_temporal) {
+    for (int i = 0; i < width; i += kChunk) {
+        char chunk[kChunk * sizeof(uint16_t)];
+        round_chunk(from + i, chunk);
+        store_cache_line(to + i, chunk, non_temporal);
+    }
+}
+#else  // named below in branches that this set discards
+static void upcast_halves(const uint16_t* from, int width, float* to);
+static void store_halves(const float* from, int width, uint16_t* to, bool non_temporal);
 #endif
 
 YAIE_INLINE void store_query(const HeadsCall& call, const float* from, int width, int64_t to) {
@@ -137,17 +146,6 @@ YAIE_INLINE void norm_and_rotate_head(const float* x, const float* weight, float
     }
     for (i = rotary; i < width; ++i) out[i] = x[i];
 }
-
-#ifdef YAIE_BF16
-// Whole chunks.
-YAIE_INLINE void store_halves(const float* from, int width, uint16_t* to, bool non_temporal) {
-    for (int i = 0; i < width; i += kChunk) {
-        char chunk[kChunk * sizeof(uint16_t)];
-        round_chunk(from + i, chunk);
-        store_cache_line(to + i, chunk, non_temporal);
-    }
-}
-#endif
 
 static void heads_task(void* context, int64_t index, Scratch& scratch) {
     const HeadsCall& call = *static_cast<const HeadsCall*>(context);
@@ -288,7 +286,7 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
     }
 }
 
-// The results within a layer that are stored as bf16.
+// Results within a layer that are stored as bf16.
 struct Halves {
     bool qkv, queries, output;
 };

@@ -1,9 +1,8 @@
-// The Walsh-Hadamard transform of heads: included once for each instruction set, before
-// decoder.inl.
+// The Walsh-Hadamard transform of heads. Needs: simd.inl.
 //
-// Keys of trained models have large elements in few places, which would set the step of a head's
-// bytes in an int8 pool. The transform spreads them over the head. It is orthogonal, so products of
-// transformed queries and keys are the products. Mirrored by `spread` in yaie/kvcache/int8_rows.py.
+// Trained models' keys have a few large elements, which would set a head's quantization step in an
+// int8 pool. The transform spreads them over the head. It is orthogonal, so products of queries and
+// keys do not change. Mirrored by `spread` in yaie/kvcache/int8_rows.py.
 
 // Heads of other widths are stored as they are.
 YAIE_INLINE bool can_spread(int width) { return width > 1 && (width & (width - 1)) == 0; }

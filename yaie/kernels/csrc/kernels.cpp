@@ -1,5 +1,5 @@
-// The kernel library of YAIE, one translation unit: it compiles in seconds with any g++ or clang++
-// for C++17, without the headers of torch and Python. Called from yaie/kernels/library.py.
+// YAIE's kernel library, one translation unit: it compiles in seconds with any g++ or clang++ for
+// C++17, without the headers of torch and Python. Called from yaie/kernels/library.py.
 //
 // The kernels are included once for each instruction set (set.inl), under a pragma that enables it,
 // and the best set of the processor is chosen at run time. The .inl files use no function of the
@@ -288,7 +288,7 @@ int32_t yaie_is_available(const char* name) {
     return 0;
 }
 
-// Null if this processor has no set of the library: then no other function may be called.
+// Null if this processor supports none of the library's sets: then no other function may be called.
 const char* yaie_chosen_instruction_set() {
     return yaie::chosen() ? yaie::chosen()->name : nullptr;
 }

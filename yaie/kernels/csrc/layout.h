@@ -1,4 +1,4 @@
-// A description of the C interface as text, so that its mirrors in Python are checked at load.
+// Layout: describes the C interface as text, so that its Python mirrors are checked at load.
 //
 // One line a structure, `struct <name> <bytes> <field>:<offset>:<type>...`, and one an enumeration,
 // `enum <name> <value>:<number>...`. A type is its kind and its bytes: `i` a signed integer, `u` an
@@ -81,7 +81,7 @@ void describe_enum(std::string& text, const char* name, const EnumValue (&values
     text.append("\n");
 }
 
-// Of a field of the structure that `Described` names.
+// Offset and type of a field in the structure that `Described` names.
 #define YAIE_FIELD(field)                                                       \
     {#field, offsetof(Described, field), kind_of<decltype(Described::field)>(), \
      sizeof(Described::field)}

@@ -1,4 +1,5 @@
 // Linear layers: y = x W^T (+ bias), with weights packed once at load and streamed once a call.
+// Needs: simd.inl, decoder.h.
 //
 // A panel holds the weights of kChunk outputs, input after input, so that one pass over it reads
 // memory in order. A tile is a group of rows that meets one panel: its accumulators, one for each
@@ -23,8 +24,8 @@
 // directly. Otherwise rows stay float32 and weights are upcast: for few rows in registers, while
 // the panel is in cache; for many rows once for a block of them.
 
-constexpr int64_t kMinPanelBytes = 32 << 10;  // of weights in a task, to repay starting a stream
-// Of inputs in a block, which should fit in the L2 cache: processors with AMX have 2 MiB of it.
+constexpr int64_t kMinPanelBytes = 32 << 10;  // weights per task, to repay starting a stream
+// Input bytes per block, to fit in the L2 cache: processors with AMX have 2 MiB.
 constexpr int64_t kRowBlockBytes = kHasAmx ? 17 << 16 : 768 << 10;
 constexpr int64_t kPrefetchWords = 1024;
 // Return whether a tile of `rows` prefetches its panel's next words. Rows are divided into tiles of
@@ -74,11 +75,11 @@ YAIE_INLINE const char* panel_at(const YaieLinear& linear, int64_t panel) {
     return (const char*)linear.weights + panel * panel_bytes(linear);
 }
 
-// A prefetch of the next panel while the tiles of rows use this one: each tile prefetches a part,
-// so that reading continues during multiplication. A single tile prefetches its own panel.
+// A prefetch of the next panel while the tiles of rows use this one: each tile prefetches some
+// lines, so that reading continues during multiplication. A single tile prefetches its own panel.
 struct PanelPrefetch {
     const char* at;
-    int64_t lines;  // of 64 bytes, per step of words
+    int64_t lines;  // 64-byte lines per step of words
 
     YAIE_MEMBER void advance() {
         for (int64_t i = 0; i < lines; ++i, at += 64) __builtin_prefetch(at, 0, 2);

@@ -1,9 +1,8 @@
-// Linear layers with bf16 weights and products: included once for each set that has them, after
-// linear.inl.
+// Linear layers with bf16 weights and products (YAIE_BF16). Needs: linear.inl.
 //
-// Rows are rounded to bf16 once a call. A word of a panel and a word of a row hold the same two
-// inputs, and one float32 accumulator adds their products: one accumulator for each output with any
-// number of rows, so that the result is batch-invariant.
+// Rows are rounded to bf16 once a call. A panel word and a row word have the same two inputs, and
+// one float32 accumulator adds their products: one accumulator for each output with any number of
+// rows, so that the result is batch-invariant.
 
 #ifndef YAIE_AMX  // AMX tiles serve any number of rows
 struct PairTile {

@@ -1,5 +1,5 @@
-// Epilogues of linear layers: bias, activation, and the store of the results. Included by
-// linear.inl.
+// Epilogues of linear layers: bias, activation, and the store of the results. Needs: simd.inl,
+// abi.h.
 
 // The destination of results. A gated pair of outputs shares a panel: the gate in the first half,
 // the value in the second, and kLanes results.
@@ -7,10 +7,10 @@ struct Target {
     float* y;  // [rows, outputs]
     int64_t y_stride;
     int32_t store;  // YaieStore
-    float factor;   // of YAIE_ADD
+    float factor;   // for YAIE_ADD
     // Or null: gated results as bf16 rows of the next layer.
     const RoundedRows* rounded = nullptr;
-    // Or null: [rows, outputs] of bf16 in place of y, in whole chunks, for YAIE_SET.
+    // Or null: bf16 [rows, outputs] instead of y, in whole chunks, for YAIE_SET.
     char* halves = nullptr;
 };
 

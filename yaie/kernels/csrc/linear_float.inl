@@ -1,4 +1,4 @@
-// Linear layers with fp32 rows, and fp32 or bf16 weights: included by linear.inl.
+// Linear layers with fp32 rows, and fp32 or bf16 weights. Needs: linear.inl.
 
 constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 

@@ -1,8 +1,8 @@
-// Outliers of the rows of int8 layers: included by linear_quantized.inl.
+// Outliers in the rows of int8 layers. Needs: linear_rows.inl, linear_quantized.inl.
 //
 // In trained models a few inputs of a row exceed its RMS many times. With one scale for a row they
 // would coarsen the steps of all other inputs. Inputs beyond kOutlierFactor times the RMS are
-// therefore left out of the bytes, and multiplied in float32 with their weights. A row's outliers
+// therefore excluded from the bytes, and multiplied in float32 with their weights. A row's outliers
 // depend on that row only: layers stay batch-invariant.
 
 constexpr float kOutlierFactor = 4.0f;
@@ -31,8 +31,8 @@ YAIE_INLINE float root_mean_square(const float* x, int64_t count) {
     return __builtin_sqrtf(sum / (float)count);
 }
 
-// Store the outliers of a row and return the row with zeros in their places: `rest`, or x itself
-// if it has none. Rows whose squares leave the range of float32 have none.
+// Store a row's outliers and return the row with zeros instead: `rest`, or x itself if it has none.
+// Rows whose squares leave the range of float32 have none.
 static const float* without_outliers(const float* x, int64_t count, const Outliers& to, int64_t row,
                                      float* rest) {
     float limit = kOutlierFactor * root_mean_square(x, count);

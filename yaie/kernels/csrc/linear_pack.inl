@@ -1,4 +1,4 @@
-// Packing of fp32 and bf16 weights, once at load: included by linear.inl.
+// Packing of fp32 and bf16 weights, once at load. Needs: linear.inl.
 
 // `from` is [outputs, inputs] in the type of the weights' kind. A gated layer interleaves the
 // outputs of its two halves by kLanes, so that a pair shares a panel.

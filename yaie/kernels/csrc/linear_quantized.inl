@@ -1,4 +1,4 @@
-// Linear layers with quantized weights: included once for each instruction set, after linear.inl.
+// Linear layers with quantized weights. Needs: linear.inl.
 //
 // Weights are unsigned bytes or nibbles with an offset; rows of x become signed bytes with a scale.
 // Four products at a time accumulate in 32-bit integers, which is exact, and are scaled at the end
@@ -10,10 +10,10 @@
 //
 // Padded inputs of int8 have weight 0.
 //
-// Scales are [panels][groups][kChunk]: floats of int8; bf16 of int4, whose scales are a relevant
-// part of the bytes read. Zero points are [panels][groups][kChunk] bytes. Outliers of a row would
+// Scales are [panels][groups][kChunk]: float32 for int8; bf16 for int4, whose scales are a relevant
+// share of the bytes read. Zero points are [panels][groups][kChunk] bytes. Outliers of a row would
 // coarsen the steps of its other inputs: int8 keeps them apart (linear_outliers.inl), and in int4
-// each group of a row has its own scale.
+// each group of a row has a separate scale.
 
 typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
 typedef uint8_t Small __attribute__((vector_size(kLanes)));
@@ -145,7 +145,7 @@ YAIE_INLINE void join_accumulators(IntPair (*sum)[Rows]) {
         }
 }
 
-// Tile of nibbles: each group of inputs has its own scales.
+// Tile of nibbles: each group of inputs has separate scales.
 struct NibbleTile {
     const RoundedRows& x;
     NibblePanel panel;

@@ -1,12 +1,12 @@
-// Rows of inputs as linear layers read them, rounded to bf16 or to bytes: included by linear.inl.
+// Rows of inputs as linear layers read them, rounded to bf16 or to bytes. Needs: simd.inl.
 
-// An input of a row that its bytes leave out.
+// An input that its row's bytes exclude.
 struct Outlier {
     int32_t input;
     float value;
 };
 
-// Of each row up to `room` outliers: [rows, room].
+// Up to `room` outliers per row: [rows, room].
 struct Outliers {
     Outlier* entries;
     int32_t* counts;  // [rows]
@@ -19,16 +19,16 @@ struct RoundedRows {
     int64_t block_stride, row_stride, step_stride;  // in bytes: kRowsInBlock rows, a row, a step
     int32_t step_shift;  // a step of a row is 1 << step_shift contiguous bytes
     bool blocked;
-    // Of bytes:
+    // Bytes only:
     int64_t groups, group_size;
     float* scales;      // [rows, groups]
     int32_t* sums;      // [rows, groups]: sums of the bytes
-    Outliers outliers;  // of int8 weights
+    Outliers outliers;  // int8 weights only
 };
 
 constexpr int64_t kRowsInBlock = 16;
 constexpr int64_t kRowsInRound = 4;
-constexpr int32_t kStepShift = 6;  // the bytes of a row of a tile
+constexpr int32_t kStepShift = 6;  // a tile row has 64 bytes
 
 // Set the layout: rows in order, or in blocks [steps][kRowsInBlock][step], where a step of a block
 // is the contents of an AMX tile.

@@ -1,4 +1,4 @@
-// Epilogues of linear layers in AMX tiles, which run between tile products: included by
+// Epilogues of linear layers in AMX tiles, which run between tile products. Needs:
 // linear_tiles.inl.
 
 YAIE_INLINE bool is_non_temporal(const LinearCall& call) {
@@ -10,7 +10,7 @@ YAIE_INLINE bool is_non_temporal(const LinearCall& call) {
 }
 
 // Epilogues that finish one row of a panel after the other. GeneralEpilogue covers all cases; the
-// others are the common cases in few instructions. They run between tile products, and the
+// other epilogues are common cases in few instructions. They run between tile products, and the
 // processor looks only some five hundred instructions ahead.
 template <bool non_temporal>
 struct GeneralEpilogue {

@@ -1,4 +1,4 @@
-// Linear layers in AMX tiles: included if the set has AMX, after linear.inl and its companions.
+// Linear layers in AMX tiles (YAIE_AMX). Needs: linear.inl, linear_quantized.inl, linear_bf16.inl.
 //
 // A tile is 16 rows of 64 bytes. One instruction adds the products of 16 rows by 64 bytes of inputs
 // with the same inputs by 16 outputs to a tile of 16 x 16 accumulators. A tile loads a block of
@@ -10,17 +10,16 @@
 // its accumulators: it is batch-invariant.
 
 static_assert(kTileRows == kRowsInBlock, "a block of rows is a tile");
-constexpr int64_t kBlockPairBytes =
-    2 * kTileRows * kChunk * 4;      // of the accumulators of two blocks of rows
-constexpr int64_t kDepthSteps = 16;  // parts of a panel and of a block that share the L1 cache
+constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // accumulators of two row blocks
+constexpr int64_t kDepthSteps = 16;  // steps of a panel and a row block that share the L1 cache
 constexpr int64_t kTileBytes = kTileRows * 64;
 constexpr int64_t kPanelsAtOnce = 8;
-constexpr int64_t kFewPasses = 4;  // pairs of blocks that take less time than reading the next part
+constexpr int64_t kFewPasses =
+    4;  // pairs of blocks that take less time than reading the next steps
 
 // Nibbles are unpacked to bytes first, which too few rows do not repay.
 constexpr int64_t kFewNibbleRows = 16;
-// Of int4: up to this size a group's sum is exact in float32, with the weights' offset and without
-// it.
+// int4: up to this size a group's sum is exact in float32, with and without the weights' offset.
 constexpr int64_t kMaxGroup = 4096;
 
 // Return the step of blocks of rows as a shift, or 0 if tiles do not help this layer and row count.
@@ -175,7 +174,7 @@ static void add_scaled(const LinearCall& call, int64_t panel, int64_t group, int
     }
 }
 
-// Multiply one panel whose groups of inputs have their own scales.
+// Multiply one panel whose groups of inputs have separate scales.
 static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart& part,
                          char* totals, char* spare) {
     const RoundedRows& x = call.rounded;
@@ -221,8 +220,8 @@ static void finish_panels(const LinearCall& call, const LinearPart& part, int64_
 #include "linear_tile_epilogues.inl"
 
 // Multiply panels with one group of inputs. If there are more steps than the L1 cache holds,
-// accumulators are stored in `accumulators` between parts; the last ones go to one of the two pairs
-// behind it.
+// accumulators are stored in `accumulators` between runs of steps; the last run's are stored in one
+// of the two pairs after it.
 template <class Products, class Epilogue>
 static void tile_panels(const LinearCall& call, const LinearPart& part, char* accumulators) {
     const YaieLinear& linear = *call.linear;
@@ -238,7 +237,7 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* ac
     from.row_step = x.step_stride;
     from.row_stride = x.row_stride;
     from.weight_step = x.row_stride * kChunk;
-    // While rows use a part of a panel the next part is prefetched, given enough rows.
+    // While rows use some steps of a panel the next steps are prefetched, given enough rows.
     bool overlaps = passes > kFewPasses;
     from.prefetch_bytes = overlaps ? round_up(from.weight_step / passes, 64) : 0;
     PendingEpilogue<Products, Epilogue> pending{call, {call}};
@@ -301,7 +300,7 @@ static void simple_panels(const LinearCall& call, const LinearPart& part, Scratc
     char* accumulators = scratch.get((pairs + 2) * kBlockPairBytes);
     bool is_simple = !linear.bias && part.end_panel * kChunk <= linear.num_outputs;
     bool needs_no_padding =
-        linear.num_outputs % (2 * kChunk) == 0;  // of gated rows: see store_bf16
+        linear.num_outputs % (2 * kChunk) == 0;  // gated rows only: see store_bf16
     bool non_temporal = is_non_temporal(call);
     bool is_gated = target.store == YAIE_GATED_SILU && target.rounded && needs_no_padding;
     if (is_simple && target.halves && non_temporal)

@@ -11,7 +11,7 @@
 namespace yaie {
 
 constexpr size_t kHugePage = 2 << 20;
-// Bytes of a result that exceed the L2 cache beside its inputs: larger results use non-temporal
+// Bytes of a result that, with its inputs, exceed the L2 cache: larger results use non-temporal
 // stores, which avoid reading each cache line before it is overwritten.
 constexpr int64_t kLargeResult = 2 << 20;
 

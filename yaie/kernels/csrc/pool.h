@@ -117,7 +117,7 @@ private:
         work_there_.notify_all();
     }
 
-    // A ticket holds the epoch and the next task, which are claimed in one atomic operation.
+    // A ticket is the epoch and the next task, which are claimed in one atomic operation.
     void take_tasks(uint64_t epoch, Scratch& scratch) {
         uint64_t ticket = ticket_.load();
         while ((ticket >> 32) == (epoch & kClosed)) {
@@ -182,7 +182,7 @@ private:
     }
 
     std::vector<std::thread> workers_;
-    Scratch scratch_;  // of the caller's own tasks
+    Scratch scratch_;  // for the caller's tasks
     Scratch caller_memory_;
     uint64_t epoch_ = 0;
     alignas(64) std::atomic<uint64_t> ticket_{kClosed};

@@ -1,6 +1,6 @@
 // The most likely token of a row of logits, and sampling: one pass over a row computes the weights
 // of its blocks, a second one visits the block of the sampled token. Temporary memory is shorter
-// than the vocabulary.
+// than the vocabulary. Needs: simd.inl, abi.h.
 
 constexpr int64_t kTokensInBlock = 256;
 

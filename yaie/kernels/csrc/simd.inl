@@ -1,4 +1,4 @@
-// Vectors of YAIE_LANES floats: included once for each instruction set, in its own namespace.
+// Vectors of YAIE_LANES floats, once for each instruction set. Needs: the defines of set.inl.
 //
 // Written with the compilers' vector extensions, so that one source serves every instruction set.
 // Two-byte elements are upcast without shuffles: a vector of 2 x kLanes elements read as 32-bit

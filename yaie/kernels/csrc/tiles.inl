@@ -1,4 +1,4 @@
-// Tiles, and AMX's registers for them: included before the loops that use them.
+// Tiles, and AMX's registers for them. Needs: simd.inl.
 //
 // A tile is 16 rows of 64 bytes. One instruction adds the products of two tiles to a third: 16 rows
 // of inputs by as many inputs of 16 outputs, stored as pairs of bf16 or as four bytes. Attention

@@ -1,7 +1,7 @@
-// Stores of keys and values in the pool: included once for each instruction set, by attention.inl.
+// Stores of keys and values in the pool. Needs: attention.inl.
 //
-// An int8 pool holds each head of a slot as bytes from -127 to 127 and one scale, the largest
-// magnitude over 127. So a slot's contents depend on its own token alone.
+// An int8 pool stores each head of a slot as bytes from -127 to 127 and one scale, the largest
+// magnitude over 127. So a slot's contents depend on its token alone.
 
 constexpr float kMaxByte = 127.0f;
 constexpr float kMinMagnitude = 1e-30f;  // heads below it become zeros

@@ -25,7 +25,7 @@ _MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU's memory is shared with other program
 _MOST_CONTEXTS = 64  # full-length sequences in an automatic pool of more than 64 Ki slots
 _LEAST_AUTOMATIC_SLOTS = 64 * 1024
 
-# Keys of which batch-invariant attention keeps separate sums; as in csrc/exact_pieces.h.
+# Keys of which batch-invariant attention keeps separate sums; as in csrc/batch_invariant_split.h.
 KEYS_IN_SPAN = 4096
 
 

@@ -1,9 +1,10 @@
-// Division of a batch-invariant step's segments into pieces: see attention_exact.inl.
+// Batch-invariant split: divides a step's segments into work items for
+// attention_batch_invariant.inl.
 //
 // A row's keys are taken in blocks between multiples of kKeysInBlock positions, independent of the
-// tree's branches. So a node's piece ends at such a border, and each branch below reads the keys
-// behind it, fewer than a block, again with its own. Within a span of kKeysInSpan positions a piece
-// continues from the accumulators of the pieces above, so it runs one level later.
+// tree's branches. So a node's work item ends at a block border, and each branch below reads the
+// keys after it, fewer than a block, again. Within a span of kKeysInSpan positions a work item
+// continues from the accumulators of the items above, so it runs one level later.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +13,21 @@
 #include <vector>
 
 #include "abi.h"
-#include "piece.h"
+#include "work_item.h"
 
 namespace yaie {
 
-// Positions that are accumulated together; spans of a row may be computed in parallel.
+// Positions that are accumulated together; a row's spans may be computed in parallel.
 constexpr int64_t kKeysInSpan = 4096;
 
-class ExactPieces {
+class BatchInvariantSplit {
 public:
-    // Cut the step into pieces; pieces above others come first. Valid until the next call.
-    void cut(const YaieStep& step, const YaieLayer& layer, std::vector<Piece>& pieces) {
+    // Cut the step into work items, upper nodes first. Valid until the next call.
+    void cut(const YaieStep& step, const YaieLayer& layer, std::vector<WorkItem>& items) {
         step_ = &step;
         layer_ = &layer;
-        pieces_ = &pieces;
-        pieces.clear();
+        items_ = &items;
+        items.clear();
         gathered_.clear();
         std::vector<const YaieSegment*> order;
         for (int64_t s = 0; s < step.num_segments; ++s)
@@ -52,18 +53,18 @@ private:
         int64_t first, end;  // positions
     };
 
-    // The state that a segment passes to those below it.
+    // The state that a segment passes to the segments below it.
     struct Above {
         int64_t end_row = 0;
         Keys rest{};    // its last keys, fewer than a block
-        int level = 0;  // of the piece that continues from it within the same span
+        int level = 0;  // level of the work item that continues within the span
     };
 
     Above cut_segment(const YaieSegment& segment, const Above& above) {
         Keys keys = with_rest(segment, above.rest);
         int64_t border = keys.end / kKeysInBlock * kKeysInBlock;
         int64_t row = segment.first_row;
-        // The segment's own rows end within it; all others continue below it.
+        // The segment's own rows end within it; all other rows continue below it.
         int64_t below = 0;
         for (int64_t r = row; r < segment.end_row; ++r) below += position(r) >= keys.end;
         Above left{segment.end_row, {keys.slots, keys.first, keys.end}, above.level};
@@ -98,7 +99,7 @@ private:
         return {keys.slots + (first - keys.first), first, end};
     }
 
-    // Add pieces, cut at the borders of spans. Return the level of the pieces that continue behind
+    // Add work items, cut at span borders. Return the level of the work items that continue after
     // these keys.
     int add(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
         for (int64_t first = keys.first, end; first < keys.end; first = end) {
@@ -112,38 +113,38 @@ private:
 
     void add_blocks_of_rows(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
         int64_t rows = end_row - first_row, group = layer_->num_heads / layer_->num_kv_heads;
-        int64_t blocks = std::min(rows, (rows * group + kGemmLanes - 1) / kGemmLanes);
+        int64_t blocks = std::min(rows, (rows * group + kMaxGemmQueries - 1) / kMaxGemmQueries);
         for (int64_t b = 0; b < blocks; ++b) {
-            Piece piece{};
-            piece.first_row = first_row + rows * b / blocks;
-            piece.end_row = first_row + rows * (b + 1) / blocks;
-            bool narrow = (piece.end_row - piece.first_row) * group <= kMaxGemvLanes;
-            piece.form = narrow ? Form::gemv : Form::gemm;
-            piece.level = level;
-            if (limit_keys(keys, piece)) pieces_->push_back(piece);
+            WorkItem item{};
+            item.first_row = first_row + rows * b / blocks;
+            item.end_row = first_row + rows * (b + 1) / blocks;
+            bool narrow = (item.end_row - item.first_row) * group <= kMaxGemvQueries;
+            item.loops = narrow ? Loops::gemv : Loops::gemm;
+            item.level = level;
+            if (limit_keys(keys, item)) items_->push_back(item);
         }
     }
 
-    // Drop whole blocks that no row of the piece sees; return false if none remains.
-    bool limit_keys(const Keys& keys, Piece& piece) const {
-        const int64_t* from = step_->positions + piece.first_row;
-        const int64_t* to = step_->positions + piece.end_row;
+    // Drop whole blocks that no row of the work item sees; return false if none remains.
+    bool limit_keys(const Keys& keys, WorkItem& item) const {
+        const int64_t* from = step_->positions + item.first_row;
+        const int64_t* to = step_->positions + item.end_row;
         int64_t first = keys.first, end = std::min(keys.end, *std::max_element(from, to) + 1);
         if (layer_->sliding_window > 0) {
             int64_t oldest = *std::min_element(from, to) - layer_->sliding_window + 1;
             first = std::max(first, oldest / kKeysInBlock * kKeysInBlock);
         }
-        piece.slots = keys.slots + (first - keys.first);
-        piece.first_position = first;
-        piece.num_keys = end - first;
-        return piece.num_keys > 0;
+        item.slots = keys.slots + (first - keys.first);
+        item.first_position = first;
+        item.num_keys = end - first;
+        return item.num_keys > 0;
     }
 
     int64_t position(int64_t row) const { return step_->positions[row]; }
 
     const YaieStep* step_ = nullptr;
     const YaieLayer* layer_ = nullptr;
-    std::vector<Piece>* pieces_ = nullptr;
+    std::vector<WorkItem>* items_ = nullptr;
     std::deque<std::vector<int64_t>> gathered_;
 };
 
