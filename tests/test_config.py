@@ -44,7 +44,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     assert {shown[name] for name in SETTINGS} == {"default"}
     monkeypatch.setenv(library_search.VARIABLE, "")
     monkeypatch.setenv("CXX", "no-such-compiler")
-    found = library_search.Loader(prebuilt=Path("none")).status()
+    found = library_search.LibraryLoader(prebuilt=Path("none")).status()
     assert "no-such-compiler" in found.reason  # the option was accepted, as `auto` is
 
 

@@ -150,9 +150,9 @@ def _make_flashinfer(device: torch.device) -> dict[str, AttentionBackend]:
 
 
 def _make_triton(device: torch.device) -> dict[str, AttentionBackend]:
-    from yaie.attention.tree_decode.backend import TritonBackend
+    from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
-    return {"tree": TritonBackend(make_queue(device))}
+    return {"tree": TreeDecodeBackend(make_queue(device))}
 
 
 # Backends by the name of the setting; each has one or more methods of attention.

@@ -21,7 +21,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 @pytest.fixture(autouse=True)
 def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset the loader and the warning, as in a new process."""
-    monkeypatch.setattr(library_search, "_loader", library_search.Loader())
+    monkeypatch.setattr(library_search, "_loader", library_search.LibraryLoader())
     registry.warn_of_torch.cache_clear()
     registry._log_once.cache_clear()
 
@@ -31,7 +31,9 @@ def test_a_missing_library_is_one_warning_with_the_reason(
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     monkeypatch.setattr(
-        library_search, "_loader", library_search.Loader(library_search.AUTO, prebuilt=Path("none"))
+        library_search,
+        "_loader",
+        library_search.LibraryLoader(library_search.AUTO, prebuilt=Path("none")),
     )
     for _ in range(3):  # chosen several times while a model is loaded
         assert choose_backend(CPU).name == "reference"

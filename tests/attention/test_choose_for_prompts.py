@@ -10,7 +10,7 @@ import pytest
 from tests.attention.trees import RandomTree
 from yaie.attention.cost_model import DeviceTraits, LayerTraffic, choose_for_prompts
 from yaie.attention.flashinfer.cascade import RowPaths
-from yaie.attention.method_selector import AttentionChooser
+from yaie.attention.method_selector import MethodSelector
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import Segment
 from yaie.attention.spec import AttentionSpec
@@ -77,7 +77,7 @@ def test_layers_whose_window_hides_a_key_share_nothing() -> None:
 
 
 def test_without_unshared_steps_all_prompts_are_cascades() -> None:
-    chooser = AttentionChooser(LAYERS, H200, ("cascade", "tree"))
+    chooser = MethodSelector(LAYERS, H200, ("cascade", "tree"))
     assert chooser.choose_for_prompts(prompt_step(100, 500, 0)) == "cascade"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.attention.trees import RandomTree, decode_step
 from yaie.attention.cost_model import METHODS, DeviceTraits, LayerTraffic, Method
-from yaie.attention.method_selector import AttentionChooser
+from yaie.attention.method_selector import MethodSelector
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 
@@ -42,7 +42,7 @@ def random_plan(seed: int) -> StepPlan:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_chosen_estimate_is_the_least(seed: int) -> None:
-    chooser, plan = AttentionChooser(LAYERS, traits_of(seed)), random_plan(seed)
+    chooser, plan = MethodSelector(LAYERS, traits_of(seed)), random_plan(seed)
     method = chooser.choose(plan)
     assert chooser.choice is not None
     assert chooser.choice.method == method
@@ -51,14 +51,14 @@ def test_the_chosen_estimate_is_the_least(seed: int) -> None:
 
 
 def test_every_method_is_chosen_by_some_plan_and_device() -> None:
-    found = {AttentionChooser(LAYERS, traits_of(n)).choose(random_plan(n)) for n in range(40)}
+    found = {MethodSelector(LAYERS, traits_of(n)).choose(random_plan(n)) for n in range(40)}
     assert found == set(METHODS)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_captured_methods_are_ranked_by_estimate_within_what_they_save(seed: int) -> None:
     traits = traits_of(seed)
-    chooser, plan = AttentionChooser(LAYERS, traits), random_plan(seed)
+    chooser, plan = MethodSelector(LAYERS, traits), random_plan(seed)
     ranked = chooser.rank(plan, CAPTURED)
     chooser.choose(plan)
     assert chooser.choice is not None
@@ -75,14 +75,14 @@ def test_captured_methods_are_ranked_by_estimate_within_what_they_save(seed: int
 
 def test_a_deep_shared_prefix_leaves_the_graph() -> None:
     """512 rows over 60,000 keys: a cascade without a graph beats any captured step."""
-    chooser = AttentionChooser({FULL: 32})
+    chooser = MethodSelector({FULL: 32})
     assert chooser.rank(decode_step(512, 60_000, 128), CAPTURED) == []
     assert chooser.rank(decode_step(64, 896, 128), CAPTURED)[0] == "tree"
     assert chooser.rank(decode_step(64, 0, 1024), CAPTURED)[0] == "decode"
 
 
 def test_a_step_with_prompt_rows_has_no_choice() -> None:
-    chooser, plan = AttentionChooser(LAYERS), decode_step(4, 100, 10)
+    chooser, plan = MethodSelector(LAYERS), decode_step(4, 100, 10)
     assert chooser.choose(plan) is not None
     fields = {name: getattr(plan, name) for name in StepPlan.__slots__}
     prefill = StepPlan(**{**fields, "logit_rows": plan.logit_rows[1:]})

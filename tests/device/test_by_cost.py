@@ -13,7 +13,7 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import CONTEXT_LEN, config_of, on_device
 from tests.device.padded_backend import PaddedBackend, PaddedStep
 from tests.engine.asking import Answers, ask, run, tokens_of
-from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.auto_backend import AutoBackend
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.cost_model import DeviceTraits, Method
 from yaie.attention.plan import StepPlan
@@ -77,7 +77,7 @@ def engine(
     backends: dict[Method, AttentionBackend] = {
         method: Counted(queue, method, used) for method in methods
     }
-    backend = ByCostBackend(backends, BYTES_ONLY)
+    backend = AutoBackend(backends, BYTES_ONLY)
     backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
     executor = TransformersExecutor(loaded, backend, PoolMemory(loaded, None, "NHD"))
     if max_rows:
@@ -194,11 +194,11 @@ class Refused(ReferenceBackend):
 
 def test_a_method_that_the_device_forbids_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     device = torch.device("cpu")
-    backend = ByCostBackend({"cascade": ReferenceBackend(), "tree": Refused()})
+    backend = AutoBackend({"cascade": ReferenceBackend(), "tree": Refused()})
     backend.open_layers([], torch.float32, torch.float32, device)
     assert backend.name == "reference"
     assert "refused computes no attention: the device is too old" in caplog.text
     with pytest.raises(ConfigError, match="too old"):
-        ByCostBackend({"cascade": Refused(), "tree": ReferenceBackend()}).open_layers(
+        AutoBackend({"cascade": Refused(), "tree": ReferenceBackend()}).open_layers(
             [], torch.float32, torch.float32, device
         )

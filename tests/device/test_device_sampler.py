@@ -28,7 +28,7 @@ from yaie.base.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.base.types import ReasoningLimit, SamplingParams
 from yaie.device.buckets import bucket_of, buckets_up_to
 from yaie.device.queue import PlainQueue
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.logit_rules import RULES, LogitRule
 from yaie.engine.sampling_state import SamplingState, uniform
@@ -131,9 +131,9 @@ def compare(logits, batch, seed):
     tasks = [task(each[4], state_for(each, seed)) for each in batch]
     rows = torch.from_numpy(logits)
     found = plain_sampler().sample(rows, tasks)
-    in_torch = Sampler(VOCAB).sample(rows, tasks)
+    in_torch = CpuSampler(VOCAB).sample(rows, tasks)
     in_kernels = (
-        in_torch if KERNELS is None else Sampler(VOCAB, kernels=KERNELS).sample(rows, tasks)
+        in_torch if KERNELS is None else CpuSampler(VOCAB, kernels=KERNELS).sample(rows, tasks)
     )
     for each, asked_for, mine, torchs, kernel in zip(
         tasks, batch, found, in_torch, in_kernels, strict=True
@@ -190,7 +190,7 @@ def test_results_do_not_depend_on_the_batch() -> None:
         order = np.random.default_rng(seed).permutation(len(tasks))[: 5 + 10 * seed]
         for mine, i in zip(sampler.sample(logits, [tasks[i] for i in order]), order, strict=True):
             assert same(mine, together[i])
-    for mine, other in zip(Sampler(700).sample(logits, tasks), together, strict=True):
+    for mine, other in zip(CpuSampler(700).sample(logits, tasks), together, strict=True):
         assert same(other, mine)
 
 
@@ -213,7 +213,7 @@ def test_a_program_in_frequent_use_is_captured_and_samples_the_tasks_of_the_mome
         rows = to_device(logits)
         with device.forbid_waits():
             launched = sampler.launch(rows, tasks(step))
-        expected = Sampler(VOCAB).sample(logits, tasks(step))
+        expected = CpuSampler(VOCAB).sample(logits, tasks(step))
         for mine, other in zip(launched.results(), expected, strict=True):
             assert same(mine, other)
         assert sampler.num_captured == (step >= 7)
@@ -227,7 +227,7 @@ def test_a_large_vocabulary_follows_its_slow_twin() -> None:
         params = SamplingParams(seed=3, temperature=1.5, **kw)
         tasks = [task(i % 2, state_of(params, vocab_size=5000, index=i)) for i in range(8)]
         found = plain_sampler(5000).sample(torch.from_numpy(logits), tasks)
-        expected = Sampler(5000).sample(torch.from_numpy(logits), tasks)
+        expected = CpuSampler(5000).sample(torch.from_numpy(logits), tasks)
         assert found == expected
         for each, result in zip(tasks, found, strict=True):
             x = twin_logits(logits[each.logit_row], params, (), (), ())
@@ -252,7 +252,7 @@ def test_a_rule_with_apply_alone_holds_too() -> None:
     for kw in (GREEDY, {}, {"top_k": 5}):
         tasks = [task(i, state_of(SamplingParams(**kw), vocab_size=VOCAB)) for i in range(4)]
         found = plain_sampler(rules=rules).sample(logits, tasks)
-        assert found == Sampler(VOCAB, rules=rules).sample(logits, tasks)
+        assert found == CpuSampler(VOCAB, rules=rules).sample(logits, tasks)
         assert all(each.token_id % 2 == 0 for each in found)
 
 

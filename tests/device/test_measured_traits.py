@@ -15,7 +15,7 @@ from tests.device.device_model import CONTEXT_LEN, config_of, on_device
 from tests.device.padded_backend import PaddedBackend
 from tests.device.test_device_info import shown
 from yaie.attention import measure_traits as measuring
-from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.auto_backend import AutoBackend
 from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.measure_traits import measure_traits
 from yaie.device.cuda import CudaQueue
@@ -85,7 +85,7 @@ def test_without_memory_the_figures_are_the_defaults(
     assert "was not measured: CUDA out of memory" in caplog.text
 
 
-def core_of(folder: Path, backend: ByCostBackend) -> EngineCore:
+def core_of(folder: Path, backend: AutoBackend) -> EngineCore:
     loaded = on_device(load_model(config_of(folder), may_pack=False))
     backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
     executor = TransformersExecutor(loaded, backend, PoolMemory(loaded, None, "NHD"))
@@ -95,7 +95,7 @@ def core_of(folder: Path, backend: ByCostBackend) -> EngineCore:
 def test_an_engine_measures_its_device_and_tells(tiny_model_dir: Path, queue: DelayedQueue) -> None:
     backends = {"cascade": PaddedBackend(queue, CONTEXT_LEN)}
     measured = measure_traits(queue)
-    core = core_of(tiny_model_dir, ByCostBackend(backends, queue=queue))  # type: ignore[arg-type]
+    core = core_of(tiny_model_dir, AutoBackend(backends, queue=queue))  # type: ignore[arg-type]
     assert core.executor.attention_traits == measured != DeviceTraits()
     in_stats, _ = shown(tiny_model_dir, core.info)
     assert in_stats["attention_traits"] == asdict(measured)
@@ -105,7 +105,7 @@ def test_an_engine_measures_its_device_and_tells(tiny_model_dir: Path, queue: De
 def test_given_figures_are_kept(tiny_model_dir: Path, queue: DelayedQueue) -> None:
     backends = {"cascade": PaddedBackend(queue, CONTEXT_LEN)}
     given = DeviceTraits(bytes_per_s=1e9)
-    core = core_of(tiny_model_dir, ByCostBackend(backends, given, queue=queue))  # type: ignore[arg-type]
+    core = core_of(tiny_model_dir, AutoBackend(backends, given, queue=queue))  # type: ignore[arg-type]
     assert core.executor.attention_traits is given
 
 

@@ -17,10 +17,10 @@ from yaie.base.types import SamplingParams
 from yaie.device.buckets import buckets_up_to
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.device.device_truncation import PlainTruncation
-from yaie.engine.sampling.device.program import Program
+from yaie.engine.sampling.device.program import SamplingProgram
 
 MAX_TASKS = 8
 
@@ -59,7 +59,7 @@ def test_prepared_programs_serve_common_requests_from_the_first_step_on(truncati
                 with device.forbid_waits():
                     launched = sampler.launch(rows, tasks)
                 assert launched._on_way is not None and launched._on_way[0].is_captured
-                assert launched.results() == Sampler(VOCAB).sample(logits, tasks)
+                assert launched.results() == CpuSampler(VOCAB).sample(logits, tasks)
     assert (sampler.num_captured, sampler.num_late_captures) == (2 * num_sizes, 0)
 
 
@@ -90,14 +90,14 @@ def test_a_late_capture_is_counted() -> None:
 def test_sizes_without_memory_are_left_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    real, calls = Program.launch, iter(range(100))
+    real, calls = SamplingProgram.launch, iter(range(100))
 
-    def launch(program: Program, *arguments: object) -> None:
+    def launch(program: SamplingProgram, *arguments: object) -> None:
         if next(calls) == 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
         real(program, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Program, "launch", launch)
+    monkeypatch.setattr(SamplingProgram, "launch", launch)
     sampler = DeviceSampler(VOCAB, DelayedQueue(), max_tasks=MAX_TASKS)
     sampler.prepare()
     assert sampler.num_captured == 3
@@ -105,7 +105,7 @@ def test_sizes_without_memory_are_left_out(
     logits = torch.randn(2, VOCAB)
     tasks = [task(i, state_of(SamplingParams(**GREEDY), vocab_size=VOCAB)) for i in range(2)]
     found = sampler.sample(to_device(logits), tasks)
-    assert found == Sampler(VOCAB).sample(logits, tasks)
+    assert found == CpuSampler(VOCAB).sample(logits, tasks)
 
 
 def test_a_cpu_prepares_nothing() -> None:

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.request import Request
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import SampledToken, SampleTask
 
@@ -49,7 +49,7 @@ def task(row: int, state: SamplingState) -> SampleTask:
 
 def sample_one(logits, state: SamplingState) -> SampledToken:
     row = torch.as_tensor(logits, dtype=torch.float32)[None]
-    (result,) = Sampler(row.shape[1]).sample(row, [task(0, state)])
+    (result,) = CpuSampler(row.shape[1]).sample(row, [task(0, state)])
     assert isinstance(result, SampledToken), result
     return result
 

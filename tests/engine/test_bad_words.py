@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.engine.sampling import state_of, task
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import SamplingParams
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.kernels import library_search
 
 VOCAB = 6
@@ -25,7 +25,7 @@ runs = st.lists(st.integers(1, VOCAB - 1), min_size=1, max_size=3).map(tuple)
 )
 def test_no_output_contains_a_bad_word(bad, temperature, seed, with_kernels):
     params = SamplingParams(temperature=temperature, bad_words_token_ids=bad)
-    sampler = Sampler(VOCAB, kernels=library_search.load() if with_kernels else None)
+    sampler = CpuSampler(VOCAB, kernels=library_search.load() if with_kernels else None)
     first = state_of(params, vocab_size=VOCAB, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     for state in (first, first.for_sequence(1)):
@@ -48,5 +48,5 @@ def test_bad_words_of_every_token_are_named(temperature):
     bad = tuple((token_id,) for token_id in range(VOCAB))
     params = SamplingParams(temperature=temperature, bad_words_token_ids=bad)
     state = state_of(params, vocab_size=VOCAB)
-    (failed,) = Sampler(VOCAB).sample(torch.zeros(1, VOCAB), [task(0, state)])
+    (failed,) = CpuSampler(VOCAB).sample(torch.zeros(1, VOCAB), [task(0, state)])
     assert isinstance(failed, InvalidRequest) and failed.param == "bad_words"

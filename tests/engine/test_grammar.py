@@ -20,7 +20,7 @@ from tests.tiny_model import VOCAB_SIZE
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import GenerationRequest, Grammar, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.masked_sampling import sample_masked
 from yaie.engine.scheduled_step import SampledToken
 from yaie.kernels import library_search as kernels
@@ -304,7 +304,7 @@ def test_sampling_keeps_the_proportions_of_the_allowed_tokens(
     weights = {"3": 0.1, "4": 0.3, "7": 0.2, "x": 0.4}
     for text, weight in weights.items():
         logits[0, tokenizer.encode(text)] = math.log(weight)
-    sampler = Sampler(VOCAB_SIZE, kernels=kernels.load() if with_kernels else None)
+    sampler = CpuSampler(VOCAB_SIZE, kernels=kernels.load() if with_kernels else None)
     counts: Counter[str] = Counter()
     for seed in range(600):
         sampling = state_of(SamplingParams(temperature=1.0), vocab_size=VOCAB_SIZE, seed=seed)

@@ -9,7 +9,7 @@ import pytest
 from yaie.base.errors import InvalidRequest, Overloaded, RequestFailed, YaieError
 from yaie.base.types import Grammar
 from yaie.engine.grammar import compile_pool
-from yaie.engine.grammar.compile_pool import LIMIT_S, GrammarThreads
+from yaie.engine.grammar.compile_pool import LIMIT_S, CompilePool
 from yaie.engine.grammar.matcher import GrammarState
 
 LIMIT_OF_TEST_S = 60
@@ -32,11 +32,11 @@ class SlowCompiler:
             raise KeyError("a bug")
         raise InvalidRequest(f"{grammar.param} is wrong", param=grammar.param)
 
-    def threads(self) -> GrammarThreads:
-        return GrammarThreads(self.compile, lambda: None, lambda: lambda: self.spent_s)
+    def threads(self) -> CompilePool:
+        return CompilePool(self.compile, lambda: None, lambda: lambda: self.spent_s)
 
 
-def outcome(threads: GrammarThreads, grammar: Grammar) -> YaieError:
+def outcome(threads: CompilePool, grammar: Grammar) -> YaieError:
     compilation = threads.start(grammar)
     while (found := threads.outcome(compilation, grammar.param)) is None:
         threads.wait(0.01)

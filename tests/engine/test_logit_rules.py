@@ -17,7 +17,7 @@ from tests.engine.sampling import (
 )
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import SamplingParams
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.logit_rules import RULES, LogitRule
 from yaie.kernels import library_search
 
@@ -73,7 +73,7 @@ def test_min_tokens_forbids_end_tokens_at_first():
 def test_a_mask_of_every_token_is_an_error_of_the_request(extra):
     params = SamplingParams(min_tokens=1, stop_token_ids=tuple(range(50)), **extra)
     fine = state_of(SamplingParams(**GREEDY, logit_bias={3: 1.0}))
-    failed, sampled = Sampler(50).sample(
+    failed, sampled = CpuSampler(50).sample(
         torch.zeros(1, 50), [task(0, state_of(params)), task(0, fine)]
     )
     assert isinstance(failed, InvalidRequest) and "min_tokens (1)" in failed.message
@@ -153,7 +153,7 @@ def test_every_path_samples_allowed_tokens_only(kernels, num_allowed, params):
         for row in range(60)
     ]
     free = task(7, state_of(SamplingParams(**GREEDY), vocab_size=700))
-    *results, untouched = Sampler(700, kernels=kernels).sample(logits, [*tasks, free])
+    *results, untouched = CpuSampler(700, kernels=kernels).sample(logits, [*tasks, free])
     for row, result in enumerate(results):
         assert result.token_id in allowed[row]
         if params["temperature"] == 0.0 and params.keys() <= {"temperature", "logprobs"}:
@@ -170,7 +170,7 @@ def test_allowed_tokens_keep_their_proportions(kernels):
         task(0, state_of(SamplingParams(allowed_token_ids=(9, 3)), vocab_size=700, seed=seed))
         for seed in range(2000)
     ]
-    results = Sampler(700, kernels=kernels).sample(logits, tasks)
+    results = CpuSampler(700, kernels=kernels).sample(logits, tasks)
     share = sum(result.token_id == 9 for result in results) / len(results)
     assert share == pytest.approx(0.8, abs=0.05)
     assert {result.token_id for result in results} == {3, 9}
@@ -178,7 +178,7 @@ def test_allowed_tokens_keep_their_proportions(kernels):
 
 def test_allowed_tokens_that_are_all_excluded_are_named():
     params = SamplingParams(allowed_token_ids=(1,), min_tokens=1, stop_token_ids=(1,))
-    (failed,) = Sampler(50).sample(torch.zeros(1, 50), [task(0, state_of(params))])
+    (failed,) = CpuSampler(50).sample(torch.zeros(1, 50), [task(0, state_of(params))])
     assert isinstance(failed, InvalidRequest) and failed.param == "allowed_token_ids"
     assert "allowed_token_ids ((1,))" in failed.message
 
@@ -197,7 +197,7 @@ def test_every_path_obeys_a_new_mask(kernels, rule, params):
         )
         for row in range(60)
     ]
-    sampler = Sampler(700, kernels=kernels, rules=(*RULES, rule))
+    sampler = CpuSampler(700, kernels=kernels, rules=(*RULES, rule))
     results = sampler.sample(logits, tasks)
     assert all(result.token_id % 2 == 1 for result in results)
     if params["temperature"] == 0.0 and len(params) == 1:
@@ -210,7 +210,7 @@ def test_every_path_obeys_a_new_mask(kernels, rule, params):
             assert result.logprobs.logprob == pytest.approx(expected, abs=1e-5)
     for state in [each.state for each in tasks]:
         state.rules = None
-    free = Sampler(700, kernels=kernels).sample(logits, tasks)
+    free = CpuSampler(700, kernels=kernels).sample(logits, tasks)
     assert any(result.token_id % 2 == 0 for result in free)  # the rule makes the difference
 
 
@@ -223,7 +223,7 @@ def test_a_fast_mask_samples_like_a_plain_one(params):
             task(row, state_of(SamplingParams(**params), vocab_size=700, seed=row))
             for row in range(60)
         ]
-        return Sampler(700, kernels=KERNELS, rules=(*RULES, rule)).sample(logits, tasks)
+        return CpuSampler(700, kernels=KERNELS, rules=(*RULES, rule)).sample(logits, tasks)
 
     pairs = zip(results(FastOddTokens()), results(OddTokens()), strict=True)
     # The kernel and torch round differently where a random number falls between two tokens.
@@ -235,7 +235,7 @@ def test_a_fast_mask_is_sampled_in_place_by_the_kernel():
     logits[:, 1] = 9.0  # the best token is allowed
     tasks = [task(row, state_of(SamplingParams(), vocab_size=700, seed=row)) for row in range(4)]
     with TensorLog() as log:
-        results = Sampler(700, kernels=KERNELS, rules=(FastOddTokens(),)).sample(logits, tasks)
+        results = CpuSampler(700, kernels=KERNELS, rules=(FastOddTokens(),)).sample(logits, tasks)
     assert all(result.token_id % 2 == 1 for result in results)
     assert KERNELS is None or log.longest < 700
 
@@ -252,7 +252,7 @@ def test_rules_that_leave_no_token_name_their_parameters():
 
     masked = state_of(SamplingParams(logit_bias={1: 2.0}))
     free = state_of(SamplingParams(**GREEDY))
-    sampler = Sampler(50, rules=(Nothing(),))
+    sampler = CpuSampler(50, rules=(Nothing(),))
     failed, token = sampler.sample(torch.zeros(1, 50), [task(0, masked), task(0, free)])
     assert isinstance(failed, InvalidRequest)
     assert failed.param == "logit_bias" and "output position 0" in failed.message

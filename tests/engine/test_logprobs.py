@@ -11,7 +11,7 @@ from tests.engine.sampling import (
     task,
 )
 from yaie.base.types import SamplingParams
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 
 
 def test_logprobs_are_of_the_raw_logits():
@@ -22,7 +22,7 @@ def test_logprobs_are_of_the_raw_logits():
         logprobs=5, temperature=0.2, logit_bias={4: 20.0}, repetition_penalty=1.5, top_k=2
     )
     for row in range(3):
-        (result,) = Sampler(50).sample(logits, [task(row, state_of(params, prompt=(3,)))])
+        (result,) = CpuSampler(50).sample(logits, [task(row, state_of(params, prompt=(3,)))])
         order = sorted(range(50), key=lambda t: (-float(logits[row, t]), t))
         assert result.token_id == 4
         assert result.logprobs.token_id == 4
@@ -36,11 +36,11 @@ def test_logprobs_are_of_the_raw_logits():
 def test_zero_logprobs_are_those_of_the_token_alone():
     logits = torch.zeros(1, 50)
     states = [state_of(SamplingParams(**GREEDY, logprobs=k)) for k in (None, 0, 20)]
-    none, chosen, top = Sampler(50).sample(logits, [task(0, s) for s in states])
+    none, chosen, top = CpuSampler(50).sample(logits, [task(0, s) for s in states])
     assert none.logprobs is None
     assert chosen.logprobs.top == () and chosen.logprobs.rank == 1
     assert [token for token, _ in top.logprobs.top] == list(range(20))
-    few = Sampler(3).sample(
+    few = CpuSampler(3).sample(
         torch.zeros(1, 3), [task(0, state_of(SamplingParams(logprobs=20), vocab_size=3))]
     )
     assert len(few[0].logprobs.top) == 3
@@ -51,7 +51,7 @@ def test_alternatives_do_not_depend_on_a_neighbours_count():
     logits = torch.full((1, 50), 1.0)
     logits[0, 9] = torch.nextafter(torch.tensor(1.0), torch.tensor(2.0))
     one, five = (state_of(SamplingParams(**GREEDY, logprobs=k)) for k in (1, 5))
-    alone = Sampler(50).sample(logits, [task(0, one)])[0]
-    together = Sampler(50).sample(logits, [task(0, one), task(0, five)])
+    alone = CpuSampler(50).sample(logits, [task(0, one)])[0]
+    together = CpuSampler(50).sample(logits, [task(0, one), task(0, five)])
     assert [result.logprobs.top[0][0] for result in (alone, *together)] == [9, 9, 9]
     assert together[1].logprobs.top[0][1] == together[1].logprobs.top[1][1]

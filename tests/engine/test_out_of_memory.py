@@ -12,7 +12,7 @@ from tests.engine.watched_executor import Execute
 from yaie.attention.plan import StepPlan
 from yaie.device.available_memory import is_out_of_memory
 from yaie.engine.core import EngineCore
-from yaie.engine.step.batch_builder import StepRows
+from yaie.engine.step.batch_builder import RowLimit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -113,7 +113,7 @@ def test_sampling_may_run_out_of_memory_too(
 
 @given(st.integers(1, 100), st.lists(st.booleans()))
 def test_the_limit_stays_between_one_row_and_the_setting(most: int, outcomes: list[bool]) -> None:
-    rows = StepRows(most)
+    rows = RowLimit(most)
     for is_good in outcomes:
         before = rows.limit
         if is_good:

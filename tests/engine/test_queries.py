@@ -17,7 +17,7 @@ from yaie.base.queries import (
     Flushed,
     ListBranches,
 )
-from yaie.engine.query_answers import Times
+from yaie.engine.query_answers import ClockTimes
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -116,7 +116,7 @@ def test_the_branches_of_a_namespace(make_core: MakeCore) -> None:
 
 
 def test_times_of_the_clock() -> None:
-    times = Times()
+    times = ClockTimes()
     assert times.age_s(5, 100.0) is None
     for clock, now in ((10, 100.0), (15, 100.5), (20, 101.0), (40, 102.5)):
         times.note(clock, now)

@@ -13,7 +13,7 @@ from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.sampling import task
 from yaie.base.types import Grammar, ReasoningLimit, SamplingParams
 from yaie.engine.grammar.compiler import GrammarCompiler
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling_state import MAX_BEFORE, ReasoningBudget, SamplingState
 from yaie.kernels import library_search
 from yaie.models.builtin import BUILTIN_MODEL_DIR
@@ -64,7 +64,7 @@ def test_the_closer_is_due_as_by_the_plain_twin(
 def test_every_path_of_the_sampler_obeys(
     temperature: float, with_kernels: bool, params: dict[str, float]
 ) -> None:
-    sampler = Sampler(50, kernels=library_search.load() if with_kernels else None)
+    sampler = CpuSampler(50, kernels=library_search.load() if with_kernels else None)
     state = SamplingState(
         SamplingParams(temperature=temperature, **params),  # type: ignore[arg-type]
         index=0,
@@ -115,7 +115,7 @@ def test_the_closer_waits_for_the_end_of_a_character_under_a_grammar() -> None:
         ),
     )
     state.grammar = compiler.compile(Grammar.regex("[^x]*x[ab]*"))
-    sampler = Sampler(2048)
+    sampler = CpuSampler(2048)
     output = []
     for likely in (first, second, first):
         logits = torch.zeros(1, 2048)

@@ -27,7 +27,7 @@ from tests.engine.sampling import (
 from yaie.base.errors import InvariantViolated, RequestFailed
 from yaie.base.types import SamplingParams
 from yaie.engine.sampling import cpu_sampler as sampler_module
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling_state import uniform
 from yaie.engine.scheduled_step import SampledToken
 
@@ -59,7 +59,7 @@ def compare_with_twin(logits, batch, seed):
         )
         for p, prompt, output, i, row in batch
     ]
-    results = Sampler(VOCAB).sample(torch.from_numpy(logits), tasks)
+    results = CpuSampler(VOCAB).sample(torch.from_numpy(logits), tasks)
     for (params, prompt, output, index, row), result in zip(batch, results, strict=True):
         x = twin_logits(logits[row], params, prompt, output, eos)
         used_seed = seed if params.seed is None else params.seed
@@ -89,7 +89,7 @@ def test_results_do_not_depend_on_the_batch():
         task(i % 6, state_of(params, vocab_size=700, prompt=(1, 2), output=(4, 4, 9), index=i))
         for i, params in enumerate(variants * 4)
     ]
-    sampler = Sampler(700)
+    sampler = CpuSampler(700)
     together = sampler.sample(logits, tasks)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(tasks))[: 5 + 10 * seed]
@@ -107,10 +107,10 @@ def test_chunks_give_the_same_results(monkeypatch):
         task(i % 4, state_of(SamplingParams(top_p=0.9, logprobs=2), vocab_size=64, seed=i))
         for i in range(12)
     ]
-    whole = Sampler(64).sample(logits, tasks)
+    whole = CpuSampler(64).sample(logits, tasks)
     monkeypatch.setattr(sampler_module, "CHUNK_ELEMENTS", 3 * 64)
     monkeypatch.setattr("yaie.engine.sampling.logprobs.CHUNK_ELEMENTS", 5 * 64)
-    assert Sampler(64).sample(logits, tasks) == whole
+    assert CpuSampler(64).sample(logits, tasks) == whole
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_samples_follow_the_distribution(extra):
     logits = np.array([1.5, 0.0, -1.0, 2.0, 0.5, -3.0, 1.0, 0.2], dtype=np.float32)
     params = SamplingParams(**extra)
     tasks = [task(0, state_of(params, vocab_size=8, index=i, seed=11)) for i in range(8000)]
-    results = Sampler(8).sample(torch.from_numpy(logits)[None], tasks)
+    results = CpuSampler(8).sample(torch.from_numpy(logits)[None], tasks)
     observed = np.bincount([r.token_id for r in results], minlength=8)
     weights = twin_candidates(list(map(float, logits)), params, params.top_p)
     expected = np.zeros(8)
@@ -134,7 +134,7 @@ def test_samples_follow_the_distribution(extra):
 def test_a_new_state_replays_a_sequence_after_preemption():
     logits = torch.randn(30, 50, generator=torch.Generator().manual_seed(3))
     params = SamplingParams(seed=5, presence_penalty=0.4, repetition_penalty=1.1)
-    sampler = Sampler(50)
+    sampler = CpuSampler(50)
 
     def continue_from(output: list[int]) -> list[int]:
         state = state_of(params, prompt=(1, 2, 3), output=output)
@@ -173,7 +173,7 @@ def test_greedy_takes_the_lowest_tied_id_and_copies_no_row():
     logits[1, [30, 20]] = 4.0
     state = state_of(SamplingParams(temperature=0.0))
     with TensorLog() as log:
-        results = Sampler(50).sample(logits, [task(0, state), task(1, state), task(1, state)])
+        results = CpuSampler(50).sample(logits, [task(0, state), task(1, state), task(1, state)])
     assert [r.token_id for r in results] == [0, 20, 20]
     assert log.longest == 2  # one maximum per row
 
@@ -184,7 +184,7 @@ def test_input_logits_stay_unchanged():
     params = SamplingParams(
         top_p=0.5, top_k=9, min_p=0.01, logit_bias={1: 3.0}, repetition_penalty=2.0, logprobs=4
     )
-    Sampler(50).sample(logits, [task(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
+    CpuSampler(50).sample(logits, [task(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
     assert torch.equal(logits, before)
 
 
@@ -194,12 +194,12 @@ def test_a_non_finite_row_fails_only_its_own_tasks(poison, extra):
     logits = torch.randn(3, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(logprobs=1, **extra)
     tasks = [task(r, state_of(params, output=(1,), seed=r)) for r in (0, 1, 2, 1)]
-    expected = Sampler(50).sample(logits, tasks)
+    expected = CpuSampler(50).sample(logits, tasks)
     if poison == "all -inf":
         logits[1] = -math.inf
     else:
         logits[1, 17] = poison
-    results = Sampler(50).sample(logits, tasks)
+    results = CpuSampler(50).sample(logits, tasks)
     assert (results[0], results[2]) == (expected[0], expected[2])
     for result in (results[1], results[3]):
         assert isinstance(result, RequestFailed)
@@ -211,17 +211,17 @@ def test_a_faulty_state_fails_only_its_own_task():
     logits = torch.randn(1, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(presence_penalty=0.5)
     states = [state_of(params, output=(1, 2), seed=s) for s in range(4)]
-    expected = Sampler(50).sample(logits, [task(0, s) for s in states])
+    expected = CpuSampler(50).sample(logits, [task(0, s) for s in states])
     states[1].output.add(50)  # beyond the vocabulary
     states[2].output = "not counts"
-    results = Sampler(50).sample(logits, [task(0, s) for s in states])
+    results = CpuSampler(50).sample(logits, [task(0, s) for s in states])
     assert (results[0], results[3]) == (expected[0], expected[3])
     assert isinstance(results[1], InvariantViolated)
     assert isinstance(results[2], RequestFailed) and "AttributeError" in results[2].message
 
 
 def test_wrong_rows_and_wrong_shapes_are_errors():
-    sampler, state = Sampler(50), state_of(SamplingParams())
+    sampler, state = CpuSampler(50), state_of(SamplingParams())
     good, bad, negative = sampler.sample(
         torch.zeros(1, 50), [task(0, state), task(1, state), task(-1, state)]
     )

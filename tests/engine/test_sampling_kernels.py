@@ -16,7 +16,7 @@ from tests.engine.sampling import (
     task,
 )
 from yaie.base.types import SamplingParams
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.scheduled_step import SampledToken
 from yaie.kernels import library_search as kernels
 from yaie.kernels.sampling_calls import best_tokens, sample_tokens
@@ -123,19 +123,19 @@ def test_the_kernel_samples_like_torch_and_copies_no_row() -> None:
         task(row, state_of(params[row % 3], vocab_size=3000, index=row, seed=row))
         for row in range(40)
     ]
-    expected = Sampler(3000).sample(logits, tasks)
+    expected = CpuSampler(3000).sample(logits, tasks)
     with TensorLog() as log:
-        found = Sampler(3000, kernels=KERNELS).sample(logits, tasks)
+        found = CpuSampler(3000, kernels=KERNELS).sample(logits, tasks)
     assert log.longest < 3000
     assert sum(a.token_id == b.token_id for a, b in zip(expected, found, strict=True)) >= 39
-    alone = [Sampler(3000, kernels=KERNELS).sample(logits, [each])[0] for each in tasks]
+    alone = [CpuSampler(3000, kernels=KERNELS).sample(logits, [each])[0] for each in tasks]
     assert alone == found
 
 
 @needs_kernels
 def test_torch_samples_with_ranks_bias_or_a_forbidden_best() -> None:
     logits = torch.tensor([[5.0, 200.0, 4.0, 3.0]])
-    kernel = Sampler(4, kernels=KERNELS)
+    kernel = CpuSampler(4, kernels=KERNELS)
     for params in (
         SamplingParams(temperature=1.0, min_tokens=3, stop_token_ids=[1], min_p=0.5),
         SamplingParams(temperature=1.0, top_k=1),
@@ -143,7 +143,7 @@ def test_torch_samples_with_ranks_bias_or_a_forbidden_best() -> None:
         SamplingParams(temperature=1.0, logit_bias={1: -100.0}),
     ):
         state = state_of(params, vocab_size=4)
-        (plain,) = Sampler(4).sample(logits, [task(0, state)])
+        (plain,) = CpuSampler(4).sample(logits, [task(0, state)])
         (found,) = kernel.sample(logits, [task(0, state)])
         assert found == plain
         assert isinstance(found, SampledToken)

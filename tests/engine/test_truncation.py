@@ -16,7 +16,7 @@ from tests.engine.sampling import (
     twin_tokens,
 )
 from yaie.base.types import SamplingParams
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.truncation import apply_top_k_top_p_min_p
 from yaie.engine.sampling_state import uniform
 
@@ -27,7 +27,7 @@ def test_top_k_keeps_exactly_k_and_top_p_at_least_one():
     def seen(**kw) -> set[int]:
         params = SamplingParams(**kw)
         tasks = [task(0, state_of(params, vocab_size=10, seed=s)) for s in range(400)]
-        return {r.token_id for r in Sampler(10).sample(torch.tensor([logits]), tasks)}
+        return {r.token_id for r in CpuSampler(10).sample(torch.tensor([logits]), tasks)}
 
     assert seen() == set(range(10))
     assert seen(top_k=3) == {0, 1, 2}
@@ -50,7 +50,7 @@ def test_top_p_looks_beyond_its_first_candidates():
     kept = [set(twin_candidates(list(map(float, row)), params, params.top_p)) for row in logits]
     assert len(kept[0]) > 1024 > len(kept[1])
     tasks = [task(i % 2, state_of(params, vocab_size=vocab_size, seed=i)) for i in range(600)]
-    results = Sampler(vocab_size).sample(torch.from_numpy(logits), tasks)
+    results = CpuSampler(vocab_size).sample(torch.from_numpy(logits), tasks)
     for i, result in enumerate(results):
         assert result.token_id in kept[i % 2]
         x = list(map(float, logits[i % 2])) if i < 20 else None
@@ -68,7 +68,7 @@ def test_a_large_top_k_leaves_its_neighbours_unchanged():
         SamplingParams(top_k=7, top_p=0.5),
     ]
     tasks = [task(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
-    sampler = Sampler(vocab_size)
+    sampler = CpuSampler(vocab_size)
     alone = [sampler.sample(logits, [each])[0] for each in tasks]
     assert sampler.sample(logits, tasks) == alone
     for each, result in zip(tasks[:4], alone, strict=False):

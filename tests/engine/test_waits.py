@@ -9,7 +9,7 @@ import pytest
 from tests.engine.fake_model import Bench, make_prompt
 from tests.engine.test_policy import Queue
 from yaie.base.stats import WAIT_BOUNDS_S, TenantStats, WaitStats
-from yaie.engine.queue.wait_stats import Waits
+from yaie.engine.queue.wait_stats import WaitTracker
 
 
 def report(bench: Bench) -> WaitStats:
@@ -46,7 +46,7 @@ def test_waits_are_counted_by_tenant(policy: str) -> None:
 
 
 def test_the_report_and_the_memory_of_tenants_are_bounded() -> None:
-    bench, waits, rng = Bench(), Waits(), random.Random(0)
+    bench, waits, rng = Bench(), WaitTracker(), random.Random(0)
     waiting = [bench.add(f"w{number}", [1], tenant=f"waits {number}") for number in range(20)]
     for request in waiting:
         waits.arrive(request)

@@ -24,7 +24,7 @@ from tests.flashinfer.comparison import Comparison
 from tests.flashinfer.fake_device import FakeRuntime
 from tests.flashinfer.models import VOCAB_SIZE, write_model
 from tests.flashinfer.repeating_queue import RepeatingQueue
-from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.auto_backend import AutoBackend
 from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.flashinfer.cascade import RowPaths, make_cascade, make_unshared
 from yaie.attention.plan import StepPlan
@@ -83,7 +83,7 @@ class Watch:
         config = config_of(folder, dtype)
         loaded = load_model(config)
         backend = _make_by_cost(loaded.device)
-        assert isinstance(backend, ByCostBackend)
+        assert isinstance(backend, AutoBackend)
         assert backend.name == "flashinfer+triton"
         backend._traits = BYTES_ONLY
         backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
@@ -122,7 +122,7 @@ class Watch:
             return
         assert self.launches == []
         if method == "prompt":
-            assert isinstance(self.subject._backend, ByCostBackend)
+            assert isinstance(self.subject._backend, AutoBackend)
             method = self.subject._backend.chooser.choose_for_prompts(plan)
         make_groups = make_cascade if method == "cascade" else make_unshared
         cascade = make_groups(RowPaths(plan), None)

@@ -48,9 +48,9 @@ def _checked_import(
     return _import(name, globals, locals, fromlist, level)
 
 
-def _refuse_to_load(self: library_search.Loader) -> None:
+def _refuse_to_load(self: library_search.LibraryLoader) -> None:
     raise ImportError("the kernel library of the CPU is loaded, which compiles it")
 
 
 builtins.__import__ = _checked_import
-library_search.Loader.load = _refuse_to_load  # type: ignore[assignment]
+library_search.LibraryLoader.load = _refuse_to_load  # type: ignore[assignment]

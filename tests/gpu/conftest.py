@@ -20,4 +20,4 @@ def device() -> torch.device:
 def _on_a_device(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the CPU's kernels out: compiling them would take the device's time."""
     monkeypatch.setenv(library_search.VARIABLE, library_search.OFF)
-    monkeypatch.setattr(library_search, "_loader", library_search.Loader())
+    monkeypatch.setattr(library_search, "_loader", library_search.LibraryLoader())

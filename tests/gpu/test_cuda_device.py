@@ -17,7 +17,7 @@ from yaie.device.cuda import CudaQueue
 from yaie.device.packed import Download, PackedField, Upload
 from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.models.load.loader import load_model
 
@@ -63,7 +63,7 @@ def test_tokens_are_those_of_the_cpu_eager_and_captured(queue: CudaQueue, kw: di
             for i in range(3)
         ]
         found = sampler.sample(logits.cuda(), tasks)
-        for mine, other in zip(found, Sampler(VOCAB).sample(logits, tasks), strict=True):
+        for mine, other in zip(found, CpuSampler(VOCAB).sample(logits, tasks), strict=True):
             assert same(mine, other)
     assert sampler.num_captured == 1
 

@@ -19,7 +19,7 @@ LOCK = "tests.lock"  # in the cache, which is what workers share
 STARTS_PROCESSES = ("integration", "slow")
 
 
-class SharedLoader(library_search.Loader):
+class SharedLoader(library_search.LibraryLoader):
     """A loader that waits while another worker compiles, and then finds the library."""
 
     def load(self) -> Library | None:

@@ -11,7 +11,7 @@ from yaie.kernels import layout_check, library_search
 from yaie.kernels.attention_structures import Step
 from yaie.kernels.layout_check import STRUCTURES, find_difference
 from yaie.kernels.library import LayoutMismatch, Library
-from yaie.kernels.library_search import Loader
+from yaie.kernels.library_search import LibraryLoader
 
 DESCRIPTION = "struct Point 16 x:0:i8 y:8:f4 flags:12:u4\nenum Colour red:0 blue:2\n"
 
@@ -93,5 +93,5 @@ def test_a_mirror_with_two_fields_swapped_is_refused(monkeypatch: pytest.MonkeyP
     words = "field num_rows of YaieStep in the library is num_segments in Step"
     with pytest.raises(LayoutMismatch, match=words):
         Library(loaded.path)
-    status = Loader().status()  # the library of this session, compiled before
+    status = LibraryLoader().status()  # the library of this session, compiled before
     assert not status.loaded and words in status.reason

@@ -13,11 +13,11 @@ from tests.kernels.conftest import make_program
 from tests.kernels.toolchain import HEADER, Machine
 from yaie.base.errors import ConfigError
 from yaie.kernels import build
-from yaie.kernels.library_search import Loader
+from yaie.kernels.library_search import LibraryLoader
 
 
 def test_off_disables_the_library() -> None:
-    status = Loader("off").status()
+    status = LibraryLoader("off").status()
     assert not status.loaded and status.switched_off
     assert status.reason == "switched off by YAIE_KERNELS=off"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yaie.kernels import build
 from yaie.kernels.library import Library, NoUsableSet
-from yaie.kernels.library_search import Loader
+from yaie.kernels.library_search import LibraryLoader
 
 HEADER = "library with "
 
@@ -68,7 +68,7 @@ class Machine:
 
     def start(self, option: str = "auto") -> tuple[Library | None, str]:
         """Return what a new process finds, and its reason."""
-        loader = Loader(
+        loader = LibraryLoader(
             option,
             prebuilt=self.folder / "prebuilt.so",
             run_compiler=self.compiler,

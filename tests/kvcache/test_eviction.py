@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from yaie.base.errors import ConfigError
 from yaie.base.settings import Eviction
 from yaie.cli.options import ENGINE_FLAGS
-from yaie.kvcache.adaptive_eviction import ReuseOdds
+from yaie.kvcache.adaptive_eviction import AdaptiveEviction
 from yaie.kvcache.eviction import (
     LRU,
     POLICIES,
@@ -79,12 +79,12 @@ def test_adaptive_is_lru_within_a_class():
 
 
 def test_adaptive_counts_a_leaf_that_is_trimmed_often_once():
-    policy = ReuseOdds(100)
+    policy = AdaptiveEviction(100)
     node = leaf(length=64)
     policy.rank(node)
     for _ in range(5):
         policy.note_eviction(node)
-    once = ReuseOdds(100)
+    once = AdaptiveEviction(100)
     other = leaf(length=64)
     once.rank(other)
     once.note_eviction(other)
@@ -94,7 +94,7 @@ def test_adaptive_counts_a_leaf_that_is_trimmed_often_once():
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 12), st.integers(1, 5000)), max_size=200))
 @settings(deadline=None, max_examples=50)
 def test_adaptive_ranks_stay_finite_and_follow_recency(events):
-    policy, clock = ReuseOdds(100), 0
+    policy, clock = AdaptiveEviction(100), 0
     for reused, uses, length in events:
         node = leaf(last_used=clock, uses=uses, length=length)
         policy.rank(node)

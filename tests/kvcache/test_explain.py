@@ -10,7 +10,7 @@ import pytest
 from tests.kvcache.paths import compute, hold, open_path
 from yaie.base.queries import Explanation
 from yaie.kvcache.eviction import make_eviction_policy
-from yaie.kvcache.eviction_log import EvictedBranches
+from yaie.kvcache.eviction_log import EvictionLog
 from yaie.kvcache.explain import explain
 from yaie.kvcache.node import Cursor, Node
 from yaie.kvcache.radix_tree import RadixTree
@@ -195,7 +195,7 @@ def test_held_continuations_are_shown_by_latest_use() -> None:
 
 def test_the_memory_of_evicted_branches_is_bounded() -> None:
     tree = RadixTree(1000)
-    tree.evicted = EvictedBranches(tree.ghosts, most_bytes=20_000)
+    tree.evicted = EvictionLog(tree.ghosts, most_bytes=20_000)
     for number in range(500):
         hold(tree, [number, *range(100, 130)])
         tree.clear()

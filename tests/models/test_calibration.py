@@ -31,7 +31,7 @@ from yaie.models.load.loader import load_model
 from yaie.models.native.packed_cache import cache_key
 from yaie.models.quantization import calibration_plan, calibration_text
 from yaie.models.quantization.calibration import _CausalAttention, calibrate_model
-from yaie.models.quantization.calibration_plan import Calibration, Method, plan_calibration
+from yaie.models.quantization.calibration_plan import CalibrationPlan, Method, plan_calibration
 from yaie.models.quantization.calibration_text import (
     LEAST_TOKENS,
     MOST_TOKENS,
@@ -53,8 +53,8 @@ def config(folder: Path, **settings: Any) -> EngineConfig:
     return EngineConfig(model=str(folder), **settings)
 
 
-def calibration(sequences: list[list[int]], method: Method = "products") -> Calibration:
-    return Calibration(tuple(map(tuple, sequences)), method, is_default=False, nbytes=0)
+def calibration(sequences: list[list[int]], method: Method = "products") -> CalibrationPlan:
+    return CalibrationPlan(tuple(map(tuple, sequences)), method, is_default=False, nbytes=0)
 
 
 def logits_on(folder: Path, text: Path, **settings: Any) -> torch.Tensor:
@@ -278,7 +278,7 @@ def test_the_plan_counts_the_inputs(tiny_model_dir: Path, monkeypatch: pytest.Mo
 def test_the_default_calibration_is_left_out_where_memory_lacks(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    huge = Calibration(((1, 2, 3),), "products", is_default=True, nbytes=2**50)
+    huge = CalibrationPlan(((1, 2, 3),), "products", is_default=True, nbytes=2**50)
     monkeypatch.setattr(loader, "plan_calibration", lambda *_: huge)
     monkeypatch.setattr(loader, "calibrate_model", None)
     assert load_model(config(tiny_model_dir)).metadata.quantization == "int4"

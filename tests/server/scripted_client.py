@@ -24,7 +24,7 @@ from yaie.base.types import (
     TokenLogprobs,
 )
 from yaie.client.submission import Sink, Submission
-from yaie.engine.query_answers import Queries, namespace_of
+from yaie.engine.query_answers import QueryAnswers, namespace_of
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -127,7 +127,7 @@ class ScriptedClient:
         """Answer from `tree`, which holds the prompts of all finished requests."""
         if self.refusal is not None:
             raise self.refusal
-        return Queries(self.tree, lambda: None).answer(query, 0.0)
+        return QueryAnswers(self.tree, lambda: None).answer(query, 0.0)
 
     def hold(self, request: GenerationRequest) -> None:
         """Compute a prompt into `tree`."""

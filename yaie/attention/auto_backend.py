@@ -11,7 +11,7 @@ import torch
 from yaie.attention.backend import AttentionBackend, CapturableBackend, PreparedStep
 from yaie.attention.cost_model import METHODS, DeviceTraits, LayerTraffic, Method
 from yaie.attention.measure_traits import measure_traits
-from yaie.attention.method_selector import AttentionChooser
+from yaie.attention.method_selector import MethodSelector
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.base.errors import ConfigError
@@ -21,7 +21,7 @@ from yaie.kvcache.pool import PoolLayout
 log = logging.getLogger(__name__)
 
 
-class ByCostBackend:
+class AutoBackend:
     """Steps by the backend of the cheapest method. Implements `ChoosingBackend`.
 
     Steps with prompt rows are never the tree's.
@@ -41,7 +41,7 @@ class ByCostBackend:
         self._backends = dict(backends)
         self._traits = traits
         self._queue = queue
-        self.chooser = AttentionChooser({})
+        self.chooser = MethodSelector({})
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class ByCostBackend:
         if self._traits is None and self._queue is not None:
             self._traits = measure_traits(self._queue)
         layers = Counter(LayerTraffic.of(spec, kv_dtype.itemsize) for spec in specs)
-        self.chooser = AttentionChooser(
+        self.chooser = MethodSelector(
             layers, self._traits, [each for each in METHODS if each in self._backends]
         )
 

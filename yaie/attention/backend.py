@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from yaie.attention.cost_model import Method
-from yaie.attention.method_selector import AttentionChooser
+from yaie.attention.method_selector import MethodSelector
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
@@ -112,7 +112,7 @@ class CapturableBackend(Protocol):
 class ChoosingBackend(Protocol):
     """A backend that chooses a method for each step. It is an `AttentionBackend` too."""
 
-    chooser: AttentionChooser
+    chooser: MethodSelector
 
     @property
     def capturable(self) -> Mapping[Method, CapturableBackend]:

@@ -18,7 +18,7 @@ _END = COLUMNS.index("end_slot")
 _ROWS = [COLUMNS.index("first_row"), COLUMNS.index("end_row")]
 
 
-class KeptPlan:
+class IncrementalPlan:
     """The last plan, and the slot after each row's last key."""
 
     def __init__(self, plan: StepPlan) -> None:

@@ -22,7 +22,7 @@ from yaie.attention.cost_model import (
 from yaie.attention.plan import StepPlan
 
 
-class AttentionChooser:
+class MethodSelector:
     """The choices for one model: `rank` if steps are captured, then `choose` if none served."""
 
     def __init__(

@@ -60,25 +60,25 @@ def _make_flashinfer(device: torch.device, exact: bool) -> AttentionBackend:
 
 
 def _make_triton(device: torch.device, exact: bool) -> AttentionBackend:
-    from yaie.attention.tree_decode.backend import TritonBackend
+    from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
-    return TritonBackend(make_queue(device))
+    return TreeDecodeBackend(make_queue(device))
 
 
 def _make_by_cost(device: torch.device) -> AttentionBackend:
     """Return FlashInfer combined with tree decode; FlashInfer alone where Triton is missing."""
-    from yaie.attention.auto_backend import ByCostBackend
+    from yaie.attention.auto_backend import AutoBackend
     from yaie.attention.flashinfer.backend import FlashInferBackend
 
     reason = triton_installed.obstacle()
     if reason is not None:
         _log_once(logging.INFO, f"FlashInfer computes attention without tree decode: {reason}")
         return FlashInferBackend(device)
-    from yaie.attention.tree_decode.backend import TritonBackend
+    from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
     cascade = FlashInferBackend(device)
-    tree = TritonBackend(cascade.queue)
-    return ByCostBackend(
+    tree = TreeDecodeBackend(cascade.queue)
+    return AutoBackend(
         {"cascade": cascade, "decode": cascade.make_unshared(), "tree": tree}, queue=cascade.queue
     )
 

@@ -35,8 +35,8 @@ from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_sampler
 from yaie.engine.execution.executor_loading import load_executor
 from yaie.engine.grammar.compiler import GrammarCompiler
-from yaie.engine.prefill_ahead import ExpectedPrompts
-from yaie.engine.query_answers import Queries, namespace_of
+from yaie.engine.prefill_ahead import PrefillAhead
+from yaie.engine.query_answers import QueryAnswers, namespace_of
 from yaie.engine.queue.grammar_queue import GrammarQueue
 from yaie.engine.request import Request, Sequence
 from yaie.engine.sampling.logprobs import token_logprobs
@@ -93,11 +93,11 @@ class EngineCore:
             aging=config.priority_aging,
         )
         self.info = describe_engine(config, executor, self._sampler)
-        self._expected = ExpectedPrompts(
+        self._expected = PrefillAhead(
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
-        self._queries = Queries(self._tree, self.scheduler.lingering.release_all)
+        self._queries = QueryAnswers(self._tree, self.scheduler.lingering.release_all)
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)

@@ -41,7 +41,7 @@ class _Prompt(NamedTuple):
     num_kept: int
 
 
-class ExpectedPrompts:
+class PrefillAhead:
     """Prompts that are expected, oldest first, and the cursor of the one being computed.
 
     The cursor is closed before anything else is computed; the tokens computed so far stay cached.

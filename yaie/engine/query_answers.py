@@ -33,7 +33,7 @@ def namespace_of(owner: str, cache_salt: str) -> Hashable:
     return (owner, cache_salt)
 
 
-class Times:
+class ClockTimes:
     """Times at which the tree's clock had past values: one a second, for some hours."""
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class Times:
         return now - self._marks[after - 1][1] if after else None
 
 
-class Queries:
+class QueryAnswers:
     """Answerer of queries about one tree."""
 
     def __init__(self, tree: RadixTree, release_lingering: Callable[[], None]) -> None:
         """`release_lingering` unpins the paths of ended turns."""
         self._tree = tree
         self._release_lingering = release_lingering
-        self._times = Times()
+        self._times = ClockTimes()
 
     def note_step(self, now: float) -> None:
         """Note the time before a step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 import msgspec
@@ -46,7 +46,7 @@ class ScheduledStep:
     plan: StepPlan
     sample_tasks: tuple[SampleTask, ...]  # older sequences first
     prompt_logits: tuple[PromptLogits, ...]
-    computed: List[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
+    computed: SequenceOf[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     num_prompt_rows: int  # rows that were added for sequences without output
     is_extended: bool = False  # extends the last step, see `incremental_step.py`
@@ -75,7 +75,7 @@ class SampledToken(msgspec.Struct, frozen=True, gc=False):
 def make_delta(
     sequence: Sequence,
     sampled: SampledToken | None,
-    forced: List[int] = (),
+    forced: SequenceOf[int] = (),
     reason: FinishReason | None = None,
     *,
     now: float = 0.0,

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 from functools import partial
 
 from yaie.attention.plan import FoldingCost
 from yaie.base.errors import LogitsNotFinite, YaieError
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta
-from yaie.engine.queue.match_cache import Matches
+from yaie.engine.queue.match_cache import MatchCache
 from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.turn_grace import Close, Lingering
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
 from yaie.engine.scheduled_step import SampledToken, ScheduledStep, make_delta
-from yaie.engine.step.batch_builder import StepMaker
+from yaie.engine.step.batch_builder import BatchBuilder
 from yaie.engine.step.preemption import (
     StepDemand,
     choose_displaced,
@@ -59,7 +59,7 @@ class Scheduler:
         self.max_step_rows = max_step_rows
         self.max_running = max_running
         self.stats = EngineStats()  # counters only; the core adds the gauges
-        found = self._matches = Matches(tree)
+        found = self._matches = MatchCache(tree)
         self.waiting: AdmissionPolicy = make_policy(
             policy, found.count_uncached, max_step_rows, lambda: tree.num_free, weights, aging=aging
         )
@@ -69,7 +69,7 @@ class Scheduler:
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
-        self.steps = StepMaker(
+        self.steps = BatchBuilder(
             tree,
             self.waiting,
             max_step_rows=max_step_rows,
@@ -150,7 +150,7 @@ class Scheduler:
         return self.steps.next(self.running)
 
     def update(
-        self, step: ScheduledStep, sampled: List[SampledToken | YaieError]
+        self, step: ScheduledStep, sampled: SequenceOf[SampledToken | YaieError]
     ) -> list[TokenDelta]:
         """Apply the results of a step: mark, grow, end. `sampled` is in task order.
 
@@ -214,7 +214,7 @@ class Scheduler:
     # -- ends -----------------------------------------------------------------------------------
 
     def _end_live(
-        self, sequences: List[Sequence], reason: FinishReason, error: Exception | None = None
+        self, sequences: SequenceOf[Sequence], reason: FinishReason, error: Exception | None = None
     ) -> list[TokenDelta]:
         live = [seq for seq in sequences if seq.state is not SequenceState.FINISHED]
         return [self._end(sequence, reason, error=error) for sequence in live]
@@ -224,7 +224,7 @@ class Scheduler:
         sequence: Sequence,
         reason: FinishReason,
         sampled: SampledToken | None = None,
-        forced: List[int] = (),
+        forced: SequenceOf[int] = (),
         *,
         stop_token_id: int | None = None,
         error: Exception | None = None,

@@ -42,7 +42,7 @@ _DISABLED = f"switched off by {VARIABLE}={OFF}"
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class LibraryStatus:
     """Outcome of the search, with its reason for people."""
 
     loaded: bool
@@ -50,7 +50,7 @@ class Status:
     switched_off: bool = False  # by YAIE_KERNELS=off
 
 
-class Loader:
+class LibraryLoader:
     """A search that runs once; threads may share it.
 
     option: the value of YAIE_KERNELS; None reads the variable.
@@ -88,10 +88,10 @@ class Loader:
                 self._done = True
             return self._library
 
-    def status(self) -> Status:
+    def status(self) -> LibraryStatus:
         """Return the outcome of `load`, with its reason."""
         self.load()
-        return Status(self._library is not None, self._reason, self._reason == _DISABLED)
+        return LibraryStatus(self._library is not None, self._reason, self._reason == _DISABLED)
 
     def _find(self, option: str) -> tuple[Library | None, str]:
         if option == OFF:
@@ -195,7 +195,7 @@ class Loader:
         return library, f"compiled with {compiler} for this process only: {reason}"
 
 
-_loader = Loader()
+_loader = LibraryLoader()
 
 
 def load() -> Library | None:
@@ -206,7 +206,7 @@ def load() -> Library | None:
     return _loader.load()
 
 
-def status() -> Status:
+def status() -> LibraryStatus:
     """Return the outcome of `load`, with its reason."""
     return _loader.status()
 

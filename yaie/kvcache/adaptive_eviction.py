@@ -48,7 +48,7 @@ class Outcomes:
             self.evicted += 1
 
 
-class ReuseOdds:
+class AdaptiveEviction:
     """The policy `adaptive`."""
 
     name = "adaptive"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from yaie.base.errors import ConfigError
-from yaie.kvcache.adaptive_eviction import ReuseOdds
+from yaie.kvcache.adaptive_eviction import AdaptiveEviction
 from yaie.kvcache.node import Node
 
 Rank = tuple[float, float]
@@ -73,7 +73,7 @@ LRU = FixedOrder("lru", rank_lru, ranks_by_uses=False)
 
 # Every policy by name; a policy is made for `num_slots` slots.
 POLICIES: dict[str, Callable[[int], EvictionPolicy]] = {
-    "adaptive": ReuseOdds,
+    "adaptive": AdaptiveEviction,
     "lru": lambda num_slots: LRU,
 }
 

@@ -38,7 +38,7 @@ class Loss(NamedTuple):
     reason: EvictionReason
 
 
-class EvictedBranches:
+class EvictionLog:
     """Evicted branches of one tree, the oldest forgotten first."""
 
     def __init__(self, ghosts: Ghosts, most_bytes: int = MOST_BYTES) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from yaie.kvcache.slots import Extent
 
 if TYPE_CHECKING:
-    from yaie.kvcache.unary_chain import Chain
+    from yaie.kvcache.unary_chain import UnaryChain
 
 Tokens = NDArray[np.int32]
 SlotArray = NDArray[np.int64]
@@ -68,7 +68,7 @@ class Node:
         self.reuse_class = 0  # class in the `adaptive` policy; 0 until ranked
         self.path_hash = 0  # hash of all tokens to its end, if a child was evicted; see `ghosts`
         self.entry = 0  # valid entry's number in the eviction queue; 0: none
-        self.chain: Chain | None = None  # the planner's, for a node with refs
+        self.chain: UnaryChain | None = None  # the planner's, for a node with refs
 
     def __len__(self) -> int:
         return len(self.tokens)

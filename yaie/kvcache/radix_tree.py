@@ -20,7 +20,7 @@ import numpy as np
 
 from yaie.base.queries import EvictionReason
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
-from yaie.kvcache.eviction_log import EvictedBranches
+from yaie.kvcache.eviction_log import EvictionLog
 from yaie.kvcache.ghosts import Ghosts
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
@@ -48,7 +48,7 @@ class RadixTree(TreeEdits):
         self.num_evicted_tokens = 0
         self.num_wanted_again_tokens = 0  # evicted before, computed again
         self.ghosts = Ghosts(num_slots, self._namespaces)
-        self.evicted = EvictedBranches(self.ghosts)
+        self.evicted = EvictionLog(self.ghosts)
 
     # -- contents -------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from yaie.kvcache.node import Node, SlotArray, slots_of
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class UnaryChain:
     """The nodes directly above one node with the same live sequences as that node."""
 
     top: Node  # the first of them
@@ -45,7 +45,7 @@ class Chain:
         )
 
 
-def make_chain_above(node: Node) -> Chain | None:
+def make_chain_above(node: Node) -> UnaryChain | None:
     """Return the longest chain that ends above the node, or None, and keep it there.
 
     Takes over cached chains on the way, so that an unchanged chain costs O(1) at any length.
@@ -53,7 +53,7 @@ def make_chain_above(node: Node) -> Chain | None:
     kept = node.chain
     if kept is not None and kept.leads_to(node) and not _continues(kept.top):
         return kept
-    parts: list[Node | Chain] = []
+    parts: list[Node | UnaryChain] = []
     top = node
     while True:
         kept = top.chain
@@ -70,7 +70,7 @@ def make_chain_above(node: Node) -> Chain | None:
         parts.append(top)
     if not parts:
         return None
-    node.chain = Chain(top, top.start, _slots_of(parts[::-1]))
+    node.chain = UnaryChain(top, top.start, _slots_of(parts[::-1]))
     return node.chain
 
 
@@ -82,7 +82,7 @@ def _continues(node: Node) -> bool:
     )
 
 
-def _slots_of(parts: list[Node | Chain]) -> SlotArray:
+def _slots_of(parts: list[Node | UnaryChain]) -> SlotArray:
     """Concatenate the nodes' slots; runs of nodes at once, as most have a few tokens."""
     found: list[SlotArray] = []
     extents = array("i")

@@ -12,7 +12,7 @@ from tests.attention.trees import RandomTree, decode_step
 from yaie.attention.backend import PreparedStep
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tree_decode.backend import StaticTritonStep, TritonBackend
+from yaie.attention.tree_decode.backend import StaticTreeDecodeStep, TreeDecodeBackend
 from yaie.attention.tree_decode.step_metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
 from yaie.device.queue import make_queue
@@ -136,11 +136,13 @@ def check(case: Case, device: torch.device = CPU) -> None:
     for pool, new in zip(expected_pools, (new_keys, new_values), strict=True):
         store(pool, slots[written], new[written])
 
-    backend = TritonBackend(make_queue(device), splitting=case.splitting, capacity=case.capacity)
+    backend = TreeDecodeBackend(
+        make_queue(device), splitting=case.splitting, capacity=case.capacity
+    )
     backend.open_layers([spec], case.dtype, case.pool_dtype, device)
     step: PreparedStep = backend.prepare(plan, device)
     if case.capacity:  # a captured step, which another plan has used before
-        static = StaticTritonStep(backend, case.capacity)
+        static = StaticTreeDecodeStep(backend, case.capacity)
         for each in (
             RandomTree(case.seed + 1, num_slots=NUM_SLOTS, longest=9, depth=1).plan(),
             plan,

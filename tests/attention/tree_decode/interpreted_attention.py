@@ -16,7 +16,7 @@ import torch
 from tests.attention.tree_decode.cases import CPU, check, make_case
 from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tree_decode.backend import TritonBackend
+from yaie.attention.tree_decode.backend import TreeDecodeBackend
 from yaie.attention.tree_decode.probe import probe_layers
 from yaie.attention.tree_decode.work_items import WorkItems
 from yaie.base.errors import ConfigError
@@ -43,7 +43,7 @@ def kinds() -> list[AttentionSpec]:
 
 @pytest.mark.parametrize("pool_dtype", [torch.bfloat16, torch.float8_e4m3fn, torch.int8])
 def test_working_kernels_pass_the_probe(pool_dtype: torch.dtype) -> None:
-    probe_layers(TritonBackend(PlainQueue(CPU)), kinds(), torch.bfloat16, pool_dtype, CPU)
+    probe_layers(TreeDecodeBackend(PlainQueue(CPU)), kinds(), torch.bfloat16, pool_dtype, CPU)
 
 
 def test_the_probe_refuses_a_kernel_that_misplaces_wide_items(
@@ -60,5 +60,5 @@ def test_the_probe_refuses_a_kernel_that_misplaces_wide_items(
     monkeypatch.setattr(WorkItems, "__init__", misplaced)
     with pytest.raises(ConfigError, match=r"relative error .* in a tree"):
         probe_layers(
-            TritonBackend(PlainQueue(CPU)), kinds()[-1:], torch.bfloat16, torch.bfloat16, CPU
+            TreeDecodeBackend(PlainQueue(CPU)), kinds()[-1:], torch.bfloat16, torch.bfloat16, CPU
         )

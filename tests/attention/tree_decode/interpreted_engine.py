@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 
 from tests.engine.asking import ask, run, tokens_of
-from yaie.attention.auto_backend import ByCostBackend
+from yaie.attention.auto_backend import AutoBackend
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.cost_model import DeviceTraits
 from yaie.attention.reference import ReferenceBackend
-from yaie.attention.tree_decode.backend import TritonBackend
+from yaie.attention.tree_decode.backend import TreeDecodeBackend
 from yaie.attention.tree_decode.work_items import Splitting
 from yaie.base.settings import EngineConfig
 from yaie.device.queue import PlainQueue
@@ -53,7 +53,7 @@ def answers_of(core: EngineCore) -> dict[str, list[int]]:
 
 
 def test_an_engine_says_the_tokens_of_the_reference(tiny_model_dir: Path) -> None:
-    backend = TritonBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
+    backend = TreeDecodeBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
     core = core_with(tiny_model_dir, backend)
     assert answers_of(core) == answers_of(core_with(tiny_model_dir, ReferenceBackend()))
     assert core.stats.kv_tokens_read < core.stats.kv_tokens_unshared
@@ -67,10 +67,10 @@ class ReferenceByRows(ReferenceBackend):
 
 
 def test_an_engine_that_changes_kernels_between_steps(tiny_model_dir: Path) -> None:
-    tree = TritonBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
+    tree = TreeDecodeBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
     other = ReferenceByRows()
     bytes_only = DeviceTraits(launch_s=1e-12, cache_bytes=0)
-    backend = ByCostBackend({"cascade": other, "decode": other, "tree": tree}, bytes_only)
+    backend = AutoBackend({"cascade": other, "decode": other, "tree": tree}, bytes_only)
     core = core_with(tiny_model_dir, backend)
     assert answers_of(core) == answers_of(core_with(tiny_model_dir, ReferenceBackend()))
     assert core.stats.num_tree_decode_steps > 0 < core.stats.num_flashinfer_decode_steps

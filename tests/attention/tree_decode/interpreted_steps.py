@@ -14,7 +14,7 @@ from tests.attention.layer_steps import (
 )
 from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from tests.flashinfer.repeating_queue import RepeatingQueue
-from yaie.attention.tree_decode.backend import TritonBackend
+from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
 CPU = torch.device("cpu")
 SPEC = layer_of("tiny")  # two heads of 128: an interpreter is slow
@@ -22,8 +22,8 @@ EAGER = ("tree 0", "tree 1", "decode 16 behind 500", "prompt of 300")
 DECODE = ("decode 1 x 7", "decode 37 x 64", "decode 16 behind 500")
 
 
-def opened() -> TritonBackend:
-    backend = TritonBackend(RepeatingQueue(CPU))
+def opened() -> TreeDecodeBackend:
+    backend = TreeDecodeBackend(RepeatingQueue(CPU))
     backend.open_layers([SPEC], torch.bfloat16, torch.bfloat16, CPU)
     return backend
 

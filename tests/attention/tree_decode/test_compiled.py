@@ -77,7 +77,7 @@ MORE_KINDS = {
 def launches_of(kind: Kind, architecture: int) -> list[Launch]:
     """Run one layer of one step, with the pool that a GPU has, and return its launches."""
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.attention.tree_decode.backend import TritonBackend
+    from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
     kv_heads, device = 2, torch.device("cpu")
     heads, width = kv_heads * kind.group, kind.width
@@ -100,7 +100,7 @@ def launches_of(kind: Kind, architecture: int) -> list[Launch]:
     new = torch.zeros(kind.rows, kv_heads, width, dtype=kind.dtype)
     found: list[Launch] = []
     with launches_to(architecture, found.append):
-        backend = TritonBackend(PlainQueue(device))
+        backend = TreeDecodeBackend(PlainQueue(device))
         backend.open_layers([spec], kind.dtype, kind.pool_dtype, device)
         step = backend.prepare(plan, device)
         step.write(keys, values, new, new)
@@ -149,7 +149,7 @@ def check(kind: Kind, architecture: int, folder: Path) -> None:
 def test_a_captured_launch_does_not_depend_on_the_tree() -> None:
     """Kernels, grids and addresses are equal for trees of all shapes."""
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.attention.tree_decode.backend import TritonBackend
+    from yaie.attention.tree_decode.backend import TreeDecodeBackend
 
     device, width = torch.device("cpu"), 64
     spec = AttentionSpec(
@@ -158,7 +158,7 @@ def test_a_captured_launch_does_not_depend_on_the_tree() -> None:
     pool = KVPool([LayerShape(2, width, width)], 4096, BF16, device, "NHD")
     queries = torch.zeros(8, 4, width, dtype=BF16)
     new = torch.zeros(8, 2, width, dtype=BF16)
-    backend = TritonBackend(PlainQueue(device))
+    backend = TreeDecodeBackend(PlainQueue(device))
     backend.open_layers([spec], BF16, BF16, device)
     step = backend.make_static(8, 4095, device)
     found: list[Launch] = []

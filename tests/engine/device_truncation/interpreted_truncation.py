@@ -23,7 +23,7 @@ from tests.engine.device_truncation.rows import Rows, check, rows
 from tests.engine.sampling import state_of, task
 from yaie.base.types import SamplingParams
 from yaie.device.queue import PlainQueue
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.device.device_truncation import Limits
 from yaie.engine.sampling.device.truncation_choice import check_truncation
@@ -91,7 +91,7 @@ def test_a_working_kernel_passes_its_first_launch() -> None:
     assert check_truncation(TritonTruncation(), CPU, 5000).name == "triton"
 
 
-def sampled(sampler: DeviceSampler | Sampler, logits: torch.Tensor, seed: int) -> list[Any]:
+def sampled(sampler: DeviceSampler | CpuSampler, logits: torch.Tensor, seed: int) -> list[Any]:
     vocab_size = logits.shape[1]
     tasks = [
         task(i, state_of(SamplingParams(seed=seed + i, **kind), vocab_size=vocab_size, index=i))
@@ -105,7 +105,7 @@ def test_a_seed_gives_the_tokens_of_the_cpu() -> None:
         3000, PlainQueue(CPU), max_tasks=len(KINDS), truncation=TritonTruncation()
     )
     logits = torch.randn(len(KINDS), 3000) * 2
-    assert sampled(sampler, logits, 5) == sampled(Sampler(3000), logits, 5)
+    assert sampled(sampler, logits, 5) == sampled(CpuSampler(3000), logits, 5)
 
 
 _operations = torch.library.Library("yaie_tests", "DEF")  # the double records operations
@@ -151,5 +151,5 @@ def test_a_captured_program_truncates_the_rows_of_the_moment() -> None:
         rows_there = to_device(logits)
         with device.forbid_waits():
             launched = sampler.launch(rows_there, tasks)
-        assert launched.results() == Sampler(700).sample(logits, tasks)
+        assert launched.results() == CpuSampler(700).sample(logits, tasks)
     assert sampler.num_captured == 1

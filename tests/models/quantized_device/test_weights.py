@@ -9,7 +9,7 @@ import torch
 
 from tests.models.quantized_device.cases import Layer, packed, random_weight
 from yaie.models.quantization.device.device_weights import join, pack
-from yaie.models.quantization.device.packed_layout import LEAST_BLOCK, Packing
+from yaie.models.quantization.device.packed_layout import LEAST_BLOCK, PackedLayout
 from yaie.models.quantization.device.product_tiles import choose_tile
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 
@@ -65,7 +65,7 @@ def test_joined_weights_are_those_of_their_parts() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_blocks_tile_the_rows(seed: int) -> None:
     layer = random_layer(seed)
-    packing = Packing(4 if layer.kind == "int4" else 8, layer.inputs, layer.groups)
+    packing = PackedLayout(4 if layer.kind == "int4" else 8, layer.inputs, layer.groups)
     assert packing.width * 8 >= packing.num_inputs * packing.bits
     for rows in (1, 16, 17, 33, 65, 300):
         for outputs in (1, 64, 4096, 200_000):
@@ -77,7 +77,7 @@ def test_blocks_tile_the_rows(seed: int) -> None:
             assert (tile.num_parts - 1) * -(-steps // tile.num_parts) < steps  # none is empty
 
 
-def layer_splits(packing: Packing, tile) -> bool:  # type: ignore[no-untyped-def]
+def layer_splits(packing: PackedLayout, tile) -> bool:  # type: ignore[no-untyped-def]
     """Return whether a step has inputs of two groups."""
     starts = range(0, packing.width, tile.block)
     halves = (0, packing.width) if packing.bits == 4 else (0,)
@@ -90,7 +90,7 @@ def layer_splits(packing: Packing, tile) -> bool:  # type: ignore[no-untyped-def
 
 
 def test_a_decode_step_is_cut_until_it_fills_the_device() -> None:
-    packing = Packing(4, 4096, 32)
+    packing = PackedLayout(4, 4096, 32)
     assert choose_tile(packing, 1, 4096, 132).num_parts == 4
     assert choose_tile(packing, 1, 128_256, 132).num_parts == 1
     assert choose_tile(packing, 2048, 4096, 132).num_parts == 1

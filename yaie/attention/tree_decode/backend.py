@@ -13,7 +13,7 @@ import torch
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tree_decode.device_metadata import DeviceMetadata, Places
+from yaie.attention.tree_decode.device_metadata import DeviceMetadata, MetadataViews
 from yaie.attention.tree_decode.launch import launch_items, launch_merge, launch_write
 from yaie.attention.tree_decode.probe import probe_layers
 from yaie.attention.tree_decode.step_metadata import Capacity
@@ -41,7 +41,7 @@ _EMPTY_PLAN = StepPlan(_NONE, _NONE, _NONE, _NONE, _NONE, (), 0, 0)
 _PROGRAMS_ON_A_CPU = 16  # where kernels are interpreted
 
 
-class TritonBackend:
+class TreeDecodeBackend:
     """Tree decode on one device. One step at a time: the next `prepare` reuses the buffers."""
 
     def __init__(
@@ -59,7 +59,7 @@ class TritonBackend:
         self._splitting = splitting or Splitting(_target_programs(queue.device))
         self._capacity = capacity
         self._tilings: dict[Tiling, int] = {}
-        self._static: TritonBackend | None = None  # the buffers of captured steps
+        self._static: TreeDecodeBackend | None = None  # the buffers of captured steps
         self._metadata = DeviceMetadata(queue, capacity)
         self._workspace = torch.empty(0, dtype=torch.float32, device=queue.device)
 
@@ -93,28 +93,32 @@ class TritonBackend:
                 param="attention_backend",
             )
         if device.type == "cuda":
-            unused = TritonBackend(self._queue, splitting=self._splitting)
+            unused = TreeDecodeBackend(self._queue, splitting=self._splitting)
             probe_layers(unused, specs, dtype, kv_dtype, device)
         for spec in specs:
             self.table_of(Variant.of(spec, dtype.itemsize).tiling(spec))
 
-    def prepare(self, plan: StepPlan, device: torch.device) -> TritonStep:
+    def prepare(self, plan: StepPlan, device: torch.device) -> TreeDecodeStep:
         """See `AttentionBackend.prepare`.
 
         Raises `ValueError` for a step beyond a fixed capacity.
         """
-        return TritonStep(self, plan)
+        return TreeDecodeStep(self, plan)
 
-    def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticTritonStep:
+    def make_static(
+        self, num_rows: int, spare_slot: int, device: torch.device
+    ) -> StaticTreeDecodeStep:
         """See `CapturableBackend.make_static`. Steps of all sizes share the largest step's buffers.
 
         They run one after the other. The spare slot is left alone: padding rows write nothing.
         """
         limits = self._limits_of(num_rows, spare_slot)
         if self._static is None or not self._static.holds(limits):
-            self._static = TritonBackend(self._queue, splitting=self._splitting, capacity=limits)
+            self._static = TreeDecodeBackend(
+                self._queue, splitting=self._splitting, capacity=limits
+            )
             self._static._tilings = self._tilings
-        return StaticTritonStep(self._static, limits)
+        return StaticTreeDecodeStep(self._static, limits)
 
     def _limits_of(self, num_rows: int, spare_slot: int) -> Capacity:
         heads = min((tiling.num_kv_heads for tiling in self._tilings), default=1)
@@ -141,7 +145,7 @@ class TritonBackend:
             for tiling in self._tilings
         ]
 
-    def load(self, plan: StepPlan, tables: list[WorkItems]) -> Places:
+    def load(self, plan: StepPlan, tables: list[WorkItems]) -> MetadataViews:
         """Bring the metadata of a step to the device."""
         return self._metadata.load(plan, tables)
 
@@ -154,11 +158,11 @@ class TritonBackend:
         return self._workspace[:outputs], self._workspace[outputs:size]
 
 
-class TritonStep:
+class TreeDecodeStep:
     """One step: its metadata on the device, valid until the backend prepares the next."""
 
     def __init__(
-        self, backend: TritonBackend, plan: StepPlan, limits: Capacity | None = None
+        self, backend: TreeDecodeBackend, plan: StepPlan, limits: Capacity | None = None
     ) -> None:
         """With `limits`, grids are sized for the largest step."""
         self._backend = backend
@@ -233,10 +237,10 @@ class TritonStep:
         return merged
 
 
-class StaticTritonStep(TritonStep):
+class StaticTreeDecodeStep(TreeDecodeStep):
     """A step at fixed addresses, with grids for the largest plan. Implements `StaticStep`."""
 
-    def __init__(self, backend: TritonBackend, limits: Capacity) -> None:
+    def __init__(self, backend: TreeDecodeBackend, limits: Capacity) -> None:
         self._cut: tuple[StepPlan, list[WorkItems]] | None = None  # cut by `holds`, for `refill`
         super().__init__(backend, _EMPTY_PLAN, limits)
 

@@ -14,7 +14,7 @@ from yaie.device.queue import DeviceQueue, Mark
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlaces:
+class TableViews:
     """Device tensors of one tiling, int32: as `WorkItems`, and the number of items."""
 
     count: torch.Tensor
@@ -24,7 +24,7 @@ class TablePlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class MetadataViews:
     """Device tensors of a step, int32."""
 
     num_written: torch.Tensor  # [1]
@@ -32,7 +32,7 @@ class Places:
     written_rows: torch.Tensor
     written_slots: torch.Tensor
     slots: torch.Tensor  # all segments, concatenated
-    tables: tuple[TablePlaces, ...]
+    tables: tuple[TableViews, ...]
 
 
 class DeviceMetadata:
@@ -50,7 +50,7 @@ class DeviceMetadata:
         """The largest step that fits into the present buffers."""
         return self._layout.capacity
 
-    def load(self, plan: StepPlan, tables: Sequence[WorkItems]) -> Places:
+    def load(self, plan: StepPlan, tables: Sequence[WorkItems]) -> MetadataViews:
         """Launch the copy of a step's metadata, once the copy before has been completed.
 
         Raises `ValueError` for a step beyond the fixed capacity.
@@ -75,14 +75,14 @@ class DeviceMetadata:
         self._numbers = self._staging.numpy()
         self._buffer = torch.zeros(size, dtype=torch.int32, device=self._queue.device)
         layout, view = self._layout, self._view
-        self._places = Places(
+        self._places = MetadataViews(
             num_written=view(layout.num_written),
             positions=view(layout.positions),
             written_rows=view(layout.written_rows),
             written_slots=view(layout.written_slots),
             slots=view(layout.slots),
             tables=tuple(
-                TablePlaces(
+                TableViews(
                     view(table.count), view(table.items), view(table.indptr), view(table.partials)
                 )
                 for table in layout.tables

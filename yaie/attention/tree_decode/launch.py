@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tree_decode.device_metadata import Places, TablePlaces
+from yaie.attention.tree_decode.device_metadata import MetadataViews, TableViews
 from yaie.attention.tree_decode.kernels import attend_items, merge_partials, write_rows
 from yaie.attention.tree_decode.variants import Variant, block_of
 from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, elements_of
@@ -17,8 +17,8 @@ def launch_items(
     *,
     programs: int,
     has_wide: bool,
-    places: Places,
-    table: TablePlaces,
+    places: MetadataViews,
+    table: TableViews,
     queries: torch.Tensor,
     keys: StoredRows,
     values: StoredRows,
@@ -71,7 +71,7 @@ def launch_merge(
     variant: Variant,
     spec: AttentionSpec,
     *,
-    table: TablePlaces,
+    table: TableViews,
     sinks: torch.Tensor | None,
     outputs: torch.Tensor,
     lses: torch.Tensor,
@@ -98,7 +98,7 @@ def launch_merge(
 def launch_write(
     *,
     programs: int,
-    places: Places,
+    places: MetadataViews,
     keys: StoredRows,
     values: StoredRows,
     new_keys: torch.Tensor,

@@ -36,8 +36,8 @@ def probe_layers(
     """Compute a tree and a single path in each layer type, from a filled pool.
 
     That launches each kernel with wide and with narrow items, over keys that are cut and merged.
-    backend: a `TritonBackend` that no step has used. Raises `ConfigError` if it fails, or differs
-    from `ReferenceBackend` in float32.
+    backend: a `TreeDecodeBackend` that no step has used. Raises `ConfigError` if it fails, or
+    differs from `ReferenceBackend` in float32.
     """
     reason = None
     try:

@@ -17,7 +17,7 @@ import torch
 
 from yaie.attention.backend import CapturableBackend, ChoosingBackend, StaticStep
 from yaie.attention.cost_model import Method
-from yaie.attention.method_selector import AttentionChooser, is_decode
+from yaie.attention.method_selector import MethodSelector, is_decode
 from yaie.attention.plan import StepPlan, one_row_plan
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.device.buckets import buckets_up_to
@@ -48,7 +48,7 @@ class DecodeGraphs:
         self,
         steps: Mapping[Method, list[_CapturedStep]],
         report: GraphReport,
-        chooser: AttentionChooser | None,
+        chooser: MethodSelector | None,
     ) -> None:
         """`steps` by method, ascending in size. Without a `chooser` there is one method."""
         self._steps = steps
@@ -72,7 +72,7 @@ class DecodeGraphs:
         skipped; of a method or a model that cannot be captured, all of them.
         """
         began = time.perf_counter()
-        chooser: AttentionChooser | None = None
+        chooser: MethodSelector | None = None
         backends: Mapping[Method, CapturableBackend]
         if isinstance(backend, ChoosingBackend):
             chooser, backends = backend.chooser, backend.capturable

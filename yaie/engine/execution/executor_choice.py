@@ -19,7 +19,7 @@ from yaie.engine.execution.memory_profile import CudaMeter, size_pool
 from yaie.engine.execution.native_executor import NativeExecutor
 from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
-from yaie.engine.sampling.cpu_sampler import Sampler
+from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.scheduled_step import SampledToken, SampleTask
 from yaie.models.architecture.loaded_model import LoadedModel
@@ -166,5 +166,5 @@ def choose_sampler(executor: Executor, *, max_tasks: int, exact: bool) -> TokenS
     """Return the sampler for the device of an executor; it samples `max_tasks` tokens at once."""
     loaded = executor.loaded
     if loaded.device.type == "cpu":
-        return Sampler(loaded.vocab_size, exact=exact, kernels=executor.kernels)
+        return CpuSampler(loaded.vocab_size, exact=exact, kernels=executor.kernels)
     return DeviceSampler(loaded.vocab_size, make_queue(loaded.device), max_tasks=max_tasks)

@@ -43,7 +43,7 @@ class Compilation:
         return self.result is None and self.stopwatch is not None and self.stopwatch() >= LIMIT_S
 
 
-class GrammarThreads:
+class CompilePool:
     """At most a few daemon threads; they end with the last grammar to compile."""
 
     def __init__(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from yaie.base.errors import YaieError
 from yaie.base.types import Grammar
-from yaie.engine.grammar.compile_pool import Compilation, GrammarThreads
+from yaie.engine.grammar.compile_pool import Compilation, CompilePool
 from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.grammar.matcher import GrammarState
 from yaie.engine.request import Request
@@ -31,9 +31,9 @@ class PendingGrammar:
 class GrammarQueue:
     """The waiting requests of one engine core."""
 
-    def __init__(self, compiler: GrammarCompiler, threads: GrammarThreads | None = None) -> None:
+    def __init__(self, compiler: GrammarCompiler, threads: CompilePool | None = None) -> None:
         self._compiler = compiler
-        self._threads = threads or GrammarThreads(compiler.compile, compiler.prepare)
+        self._threads = threads or CompilePool(compiler.compile, compiler.prepare)
         self._entries: dict[str, PendingGrammar] = {}
 
     def __len__(self) -> int:

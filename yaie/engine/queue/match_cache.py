@@ -10,7 +10,7 @@ from yaie.kvcache.match import Match
 from yaie.kvcache.radix_tree import RadixTree
 
 
-class Matches:
+class MatchCache:
     """The match of each waiting request, for one version of the tree."""
 
     def __init__(self, tree: RadixTree) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from yaie.engine.queue.policy_protocol import CostFunction, FreeSlots, Reason
-from yaie.engine.queue.scored_policy import ByScore
+from yaie.engine.queue.scored_policy import ScoredPolicy
 from yaie.engine.queue.tenant_shares import TenantShares
 from yaie.engine.request import Request
 
@@ -22,7 +22,7 @@ PATIENCE_STEPS = 64  # full steps
 AGED_SHARE = 0.6
 
 
-class PrefixAware(ByScore):
+class PrefixAware(ScoredPolicy):
     """The order of saved waits per uncached token, highest first: `prefix-aware`.
 
     A request admitted first saves recomputing its cached tokens, as far as they risk eviction, and

@@ -16,7 +16,7 @@ from yaie.base.errors import Overloaded, QueueTimedOut
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import GenerationRequest
-from yaie.engine.queue.wait_stats import Waits
+from yaie.engine.queue.wait_stats import WaitTracker
 from yaie.engine.request import Request
 
 RETRY_AFTER_S = (1.0, 600.0)  # least and most
@@ -80,7 +80,7 @@ class Backlog:
         """`timeout_s`: longest wait of any request; 0 sets no limit."""
         self.rate = ServiceRate(lambda: bool(self._waiting) or self._had_overdue)
         self._timeout_s = timeout_s or math.inf
-        self.waits = Waits()
+        self.waits = WaitTracker()
         self._waiting: dict[Request, None] = {}  # in order of arrival
         self._deadlines: list[tuple[float, int, Request]] = []  # heap; may have gone requests
         self._had_overdue = False  # after the last admission

@@ -13,7 +13,7 @@ _TRIES = 8  # look-ups of a cost before an answer is accepted
 _COLUMNS = ("_arrived", "_arrival", "_cost", "_length", "_tenant")
 
 
-class ByScore(AdmissionPolicy):
+class ScoredPolicy(AdmissionPolicy):
     """An order by a score over remembered costs.
 
     Costs change with the tree. Each call looks a few up again: the best one's until it stays the
@@ -97,7 +97,7 @@ class ByScore(AdmissionPolicy):
         return int(ties[self._arrival[ties].argmin()])
 
 
-class LongestPrefixMatch(ByScore):
+class LongestPrefixMatch(ScoredPolicy):
     """The order of cached tokens, most first: `lpm`. Uncached requests may starve."""
 
     def _best(self, clock: int, count: int) -> int:

@@ -25,7 +25,7 @@ class _Record:
     tokens: int = 0
 
 
-class Waits:
+class WaitTracker:
     """Records of waiting times; the number of tenants is bounded."""
 
     def __init__(self) -> None:

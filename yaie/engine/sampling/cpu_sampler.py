@@ -58,7 +58,7 @@ class _Routes:
     tried: list[int] = field(default_factory=list)
 
 
-class Sampler:
+class CpuSampler:
     """The sampler of one model, in the kernel library or in torch."""
 
     truncation_kernel = None  # devices only

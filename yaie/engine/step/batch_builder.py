@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.scheduled_step import SampleTask, ScheduledStep
-from yaie.engine.step.incremental_step import KeptStep, can_keep_step
+from yaie.engine.step.incremental_step import IncrementalStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
 from yaie.engine.step.prompt_logprobs import PromptRows
 from yaie.kvcache.radix_tree import RadixTree
@@ -16,7 +16,7 @@ from yaie.kvcache.radix_tree import RadixTree
 _GOOD_STEPS = 64  # before the limit doubles again
 
 
-class StepMaker:
+class BatchBuilder:
     """The maker of steps for running sequences; it keeps the last step to extend it."""
 
     def __init__(
@@ -30,12 +30,12 @@ class StepMaker:
     ) -> None:
         self._tree = tree
         self._policy = policy
-        self.rows = StepRows(max_step_rows)
+        self.rows = RowLimit(max_step_rows)
         self._max_running = max_running
         self._folding = folding
-        self._kept: KeptStep | None = None
+        self._kept: IncrementalStep | None = None
 
-    def next(self, running: List[Sequence]) -> ScheduledStep:
+    def next(self, running: SequenceOf[Sequence]) -> ScheduledStep:
         """Return the next step: the last one extended if that suffices, else a new one.
 
         The results of the last one are in the tree. Adds the rows of sequences without output to
@@ -44,7 +44,7 @@ class StepMaker:
         step = self._kept.next(running) if self._kept is not None else None
         if step is None:
             step = self.make(running)
-            self._kept = KeptStep(running, step) if can_keep_step(running, step) else None
+            self._kept = IncrementalStep(running, step) if can_keep_step(running, step) else None
         return step
 
     def retry_smaller(self, step: ScheduledStep) -> bool:
@@ -57,7 +57,7 @@ class StepMaker:
         """Make the next step from scratch."""
         self._kept = None
 
-    def make(self, running: List[Sequence]) -> ScheduledStep:
+    def make(self, running: SequenceOf[Sequence]) -> ScheduledStep:
         """Return a step made from scratch; see `schedule_rows`."""
         return schedule_rows(
             running,
@@ -70,7 +70,7 @@ class StepMaker:
 
 
 def schedule_rows(
-    running: List[Sequence],
+    running: SequenceOf[Sequence],
     *,
     tree: RadixTree,
     policy: AdmissionPolicy,
@@ -115,7 +115,7 @@ def schedule_rows(
     )
 
 
-def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
+def in_row_order(running: SequenceOf[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
     """Return the sequences that need one row, then longer ones, each group in admission order.
 
     One row yields a token now, and a client waits for it. The first by priority precedes its group,
@@ -129,7 +129,7 @@ def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Seque
     )
 
 
-class StepRows:
+class RowLimit:
     """The limit on the rows of a step.
 
     The memory of a step grows with its rows. After a step that ran out of memory the limit is half

@@ -3,35 +3,35 @@
 A decode step changes little: the same sequences run, and each has grown by one token in a separate
 leaf. The next step is then the last step, extended, without the sequences that ended. Anything else
 requires a new step: an admission, a branch, a walk into cached tokens, forced tokens, prompt rows.
-`KeptStep` detects these from the sequences and their nodes, so other modules need not report them.
+`IncrementalStep` detects these from sequences and nodes, so no other module reports them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
 
 import numpy as np
 
-from yaie.attention.incremental_plan import KeptPlan, can_keep
+from yaie.attention.incremental_plan import IncrementalPlan, can_keep
 from yaie.engine.request import Sequence
 from yaie.engine.scheduled_step import SampleTask, ScheduledStep
 from yaie.kvcache.node import Node
 
 
-class KeptStep:
+class IncrementalStep:
     """A step in which every running sequence had one row, which sampled its next token."""
 
-    def __init__(self, running: List[Sequence], step: ScheduledStep) -> None:
+    def __init__(self, running: SequenceOf[Sequence], step: ScheduledStep) -> None:
         """Keep a step that `can_keep_step` accepts."""
         self._running = list(running)
         self._step = step
-        self._plan = KeptPlan(step.plan)
+        self._plan = IncrementalPlan(step.plan)
         by_row = sorted(step.sample_tasks, key=lambda task: task.logit_row)
         self._sequences = [task.sequence for task in by_row]
         self._nodes = [_node_of(sequence) for sequence in self._sequences]
 
-    def next(self, running: List[Sequence]) -> ScheduledStep | None:
+    def next(self, running: SequenceOf[Sequence]) -> ScheduledStep | None:
         """Return the next step and keep it; None if it needs a new plan."""
         if running != self._running and not self._keep_only(running):  # by identity
             return None
@@ -54,7 +54,7 @@ class KeptStep:
         )
         return self._step
 
-    def _keep_only(self, running: List[Sequence]) -> bool:
+    def _keep_only(self, running: SequenceOf[Sequence]) -> bool:
         """Keep the sequences that still run; return False if that takes a new plan."""
         left = set(running)
         if not running or running != [each for each in self._running if each in left]:
@@ -78,7 +78,7 @@ class KeptStep:
         return True
 
 
-def can_keep_step(running: List[Sequence], step: ScheduledStep) -> bool:
+def can_keep_step(running: SequenceOf[Sequence], step: ScheduledStep) -> bool:
     """Return True if each running sequence has one row in the step, in a separate node."""
     return len(running) == len(step.sample_tasks) == step.plan.num_rows and can_keep(step.plan)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.request import PromptPass, Request, Sequence
@@ -58,8 +58,8 @@ def has_room(
     tree: RadixTree,
     match: Match,
     num_tokens: int,
-    running: List[Sequence],
-    sequences: List[Sequence],
+    running: SequenceOf[Sequence],
+    sequences: SequenceOf[Sequence],
 ) -> bool:
     """Return True if the pool has slots for a matched path and for some growth of all sequences.
 
@@ -73,8 +73,8 @@ def count_missing(
     tree: RadixTree,
     match: Match,
     num_tokens: int,
-    running: List[Sequence],
-    sequences: List[Sequence],
+    running: SequenceOf[Sequence],
+    sequences: SequenceOf[Sequence],
 ) -> int:
     """Return the number of slots that `has_room` misses; at most 0 if there are enough."""
     missing = num_tokens - match.num_known - (tree.num_available - match.count_evictable())
@@ -89,12 +89,12 @@ def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int
     return (policy.rank(sequence.request), *sequence.order)
 
 
-def first_by_standing(sequences: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
+def first_by_standing(sequences: SequenceOf[Sequence], policy: AdmissionPolicy) -> Sequence | None:
     """Return the sequence of the highest priority, if any."""
     return min(sequences, key=lambda seq: standing(seq, policy), default=None)
 
 
-def first_to_resume(suspended: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
+def first_to_resume(suspended: SequenceOf[Sequence], policy: AdmissionPolicy) -> Sequence | None:
     """Return the suspended sequence of the highest priority that no waiting request outranks."""
     first = first_by_standing(suspended, policy)
     if first is None or not policy.outranks(first.request):
@@ -110,7 +110,9 @@ def first_to_resume(suspended: List[Sequence], policy: AdmissionPolicy) -> Seque
     return first_by_standing(able, policy)
 
 
-def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionPolicy) -> Sequence:
+def choose_victim(
+    growing: Sequence, running: SequenceOf[Sequence], policy: AdmissionPolicy
+) -> Sequence:
     """Return the sequence to preempt for a slot: of the lowest priority, the cheapest.
 
     The first by standing is never chosen, so that one sequence always progresses. It can use the
@@ -132,7 +134,7 @@ def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionP
 
 def choose_displaced(
     waiting: Request,
-    running: List[Sequence],
+    running: SequenceOf[Sequence],
     policy: AdmissionPolicy,
     missing_places: int,
     missing_slots: int,

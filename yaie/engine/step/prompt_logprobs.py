@@ -7,7 +7,7 @@ samples do not use, and at least `MIN_PROMPT_LOGITS`. Used by the scheduler; pur
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence as SequenceOf
 
 from yaie.attention.plan import RowSelection
 from yaie.base.types import MIN_PROMPT_LOGITS
@@ -25,7 +25,7 @@ def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:
 class PromptRows:
     """A step's rows for prompt passes."""
 
-    def __init__(self, running: List[Sequence], max_running: int) -> None:
+    def __init__(self, running: SequenceOf[Sequence], max_running: int) -> None:
         num_sampling = sum(not isinstance(seq, PromptPass) for seq in running)
         self._room = room_for_prompt_logits(num_sampling, max_running)
         self._selected: list[tuple[PromptPass, int, int]] = []  # positions first to end

@@ -32,7 +32,7 @@ class Wrapper:
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class TextClass:
     """The text-only class that computes a wrapper's text."""
 
     architecture: str
@@ -122,24 +122,24 @@ WRAPPERS: tuple[Wrapper, ...] = (
 )
 
 # By the text backbone's model type; other types already have a text-only class.
-TWINS: dict[str, Twin] = {
-    "glm4v_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": True}),
-    "glm4v_moe_text": Twin("Glm4MoeForCausalLM", "glm4_moe"),
-    "glm_ocr_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": False}),
-    "kimi_k2": Twin("DeepseekV3ForCausalLM", "deepseek_v3"),
-    MLLAMA: Twin("LlamaForCausalLM", "llama"),
-    "qwen2_5_omni_text": Twin("Qwen2ForCausalLM", "qwen2"),
-    "qwen3_omni_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe"),
-    "qwen2_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
-    "qwen2_5_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
-    "qwen3_vl_text": Twin("Qwen3ForCausalLM", "qwen3"),
-    "qwen3_vl_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
+TWINS: dict[str, TextClass] = {
+    "glm4v_text": TextClass("Glm4ForCausalLM", "glm4", {"attention_bias": True}),
+    "glm4v_moe_text": TextClass("Glm4MoeForCausalLM", "glm4_moe"),
+    "glm_ocr_text": TextClass("Glm4ForCausalLM", "glm4", {"attention_bias": False}),
+    "kimi_k2": TextClass("DeepseekV3ForCausalLM", "deepseek_v3"),
+    MLLAMA: TextClass("LlamaForCausalLM", "llama"),
+    "qwen2_5_omni_text": TextClass("Qwen2ForCausalLM", "qwen2"),
+    "qwen3_omni_moe_text": TextClass("Qwen3MoeForCausalLM", "qwen3_moe"),
+    "qwen2_vl_text": TextClass("Qwen2ForCausalLM", "qwen2"),
+    "qwen2_5_vl_text": TextClass("Qwen2ForCausalLM", "qwen2"),
+    "qwen3_vl_text": TextClass("Qwen3ForCausalLM", "qwen3"),
+    "qwen3_vl_moe_text": TextClass("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
 # Renamed text models, by model type: the class, and its name in files.
-RENAMED: dict[str, tuple[Twin, str]] = {
-    "internlm3": (Twin("LlamaForCausalLM", "llama"), "InternLM3ForCausalLM"),
-    "iquestcoder": (Twin("LlamaForCausalLM", "llama"), "IQuestCoderForCausalLM"),
+RENAMED: dict[str, tuple[TextClass, str]] = {
+    "internlm3": (TextClass("LlamaForCausalLM", "llama"), "InternLM3ForCausalLM"),
+    "iquestcoder": (TextClass("LlamaForCausalLM", "llama"), "IQuestCoderForCausalLM"),
     "kimi_k2": (TWINS["kimi_k2"], "DeepseekV3ForCausalLM"),
 }
 
@@ -209,7 +209,7 @@ def as_renamed(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, **_names_of(RENAMED[config["model_type"]][0])}
 
 
-def _names_of(twin: Twin) -> dict[str, Any]:
+def _names_of(twin: TextClass) -> dict[str, Any]:
     return {"model_type": twin.model_type, "architectures": [twin.architecture]}
 
 

@@ -47,7 +47,7 @@ from yaie.models.load.placement import (
     set_threads,
 )
 from yaie.models.load.weight_sizes import (
-    Target,
+    WeightFormat,
     estimate_dequantized,
     estimate_peak,
     estimate_weights,
@@ -60,7 +60,7 @@ from yaie.models.quantization.calibration_text import CalibrationText, read_cali
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.device.packer import DevicePacker
 from yaie.models.quantization.quantize import (
-    Rounding,
+    RoundingEstimate,
     estimate_rounding,
     kind_of,
     quantize_model,
@@ -93,7 +93,7 @@ class _Budget:
     free: int
     weights: int
     dequantized: int
-    target: Target
+    target: WeightFormat
 
     def plan(self, kv_bytes_per_token: int) -> MemoryPlan:
         """Return the memory plan. Raises `NotEnoughMemory`."""
@@ -178,11 +178,11 @@ def _open(config: EngineConfig) -> _Source:
     return _Source(folder, architecture, hf_config, settings, layout, text)
 
 
-def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> Target:
+def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> WeightFormat:
     device = resolve_device(config.device)
     dtype = resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
     context_len = resolve_context_len(config, source.settings)
-    quantized: QuantizedLayout | Rounding | None = source.layout
+    quantized: QuantizedLayout | RoundingEstimate | None = source.layout
     calibration = None
     is_plain = source.layout is None or source.layout.is_widened
     if is_plain and config.quantization is not None:
@@ -190,7 +190,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         quantized = _estimate_rounding(config.quantization, model)
         if source.text is not None:
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
-    return Target(
+    return WeightFormat(
         device=device,
         dtype=dtype,
         kv_dtype=dtype if config.kv_dtype == "auto" else torch_dtype(config.kv_dtype),
@@ -201,7 +201,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     )
 
 
-def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Budget:
+def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -> _Budget:
     """Estimate the sizes of the model and refuse one that does not fit."""
     checkpoint = source.folder.checkpoint
     budget = _Budget(
@@ -250,7 +250,7 @@ def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemor
     )
 
 
-def _build(config: EngineConfig, source: _Source, target: Target) -> torch.nn.Module:
+def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch.nn.Module:
     """Read the weights, quantize them if the settings ask for it, and move them to the device."""
     model = build_model(
         source.architecture, source.folder, source.hf_config, target.dtype, source.layout
@@ -270,7 +270,11 @@ def _build(config: EngineConfig, source: _Source, target: Target) -> torch.nn.Mo
 
 
 def _inspect(
-    config: EngineConfig, source: _Source, target: Target, budget: _Budget, model: torch.nn.Module
+    config: EngineConfig,
+    source: _Source,
+    target: WeightFormat,
+    budget: _Budget,
+    model: torch.nn.Module,
 ) -> LoadedModel:
     """Probe the built model, plan its memory by what it stores, and describe it."""
     specs = probe_geometry(model, target.device)
@@ -310,7 +314,7 @@ def _inspect(
     )
 
 
-def _estimate_rounding(kind: str, model: torch.nn.Module) -> Rounding:
+def _estimate_rounding(kind: str, model: torch.nn.Module) -> RoundingEstimate:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
     rounding = estimate_rounding(model, kind)
     if rounding.share_left > _LARGE_SHARE_LEFT:

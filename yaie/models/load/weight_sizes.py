@@ -8,23 +8,23 @@ import torch
 
 from yaie.models.architecture.loaded_model import name_of
 from yaie.models.files.checkpoint import DTYPES, Checkpoint
-from yaie.models.quantization.calibration_plan import Calibration
+from yaie.models.quantization.calibration_plan import CalibrationPlan
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.device.products import CHUNK_BYTES, choose_products
-from yaie.models.quantization.quantize import Rounding
+from yaie.models.quantization.quantize import RoundingEstimate
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WeightFormat:
     """The format of the model's weights in memory."""
 
     device: torch.device
     dtype: torch.dtype
     kv_dtype: torch.dtype
     context_len: int
-    quantized: QuantizedLayout | Rounding | None
+    quantized: QuantizedLayout | RoundingEstimate | None
     is_packed: bool  # the kernel library packs quantized weights
-    calibration: Calibration | None
+    calibration: CalibrationPlan | None
 
     @property
     def is_on_gpu(self) -> bool:
@@ -37,7 +37,7 @@ def is_gpu(device: torch.device) -> bool:
     return device.type != "cpu"
 
 
-def estimate_weights(checkpoint: Checkpoint, target: Target) -> int:
+def estimate_weights(checkpoint: Checkpoint, target: WeightFormat) -> int:
     """Return the bytes of the weights once they are loaded, quantized and packed."""
     wide = target.dtype.itemsize
     if target.quantized is None:
@@ -47,7 +47,7 @@ def estimate_weights(checkpoint: Checkpoint, target: Target) -> int:
     return target.quantized.nbytes(wide, packed=target.is_packed)
 
 
-def estimate_dequantized(target: Target) -> int:
+def estimate_dequantized(target: WeightFormat) -> int:
     """Return the largest copy that a step makes of quantized weights."""
     if target.quantized is None or target.is_packed:
         return 0
@@ -57,7 +57,9 @@ def estimate_dequantized(target: Target) -> int:
     return min(CHUNK_BYTES, target.quantized.dequantizing_nbytes) if products.name == "plain" else 0
 
 
-def estimate_peak(checkpoint: Checkpoint, stored: QuantizedLayout | None, target: Target) -> int:
+def estimate_peak(
+    checkpoint: Checkpoint, stored: QuantizedLayout | None, target: WeightFormat
+) -> int:
     """Return the peak size of quantized weights while they are loaded, before they are packed.
 
     stored: the quantized layers of the checkpoint. On a GPU it is the peak there: each layer moves

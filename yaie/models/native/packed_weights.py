@@ -29,7 +29,7 @@ _ALIGNMENT = 64
 _LOWEST_PRIORITY = 19  # the niceness of the writer: computing comes first
 
 
-class Packed(Protocol):
+class SavedDecoder(Protocol):
     """The saved fields of a `NativeDecoder`."""
 
     structure: Decoder
@@ -72,7 +72,7 @@ class PackedWeightsWriter:
         self,
         cache: PackedCache,
         key: str,
-        packed: Packed,
+        packed: SavedDecoder,
         loaded: LoadedModel,
     ) -> None:
         """Start writing. Raises `NotSavable` if an address lies outside the saved tensors."""

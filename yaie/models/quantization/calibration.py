@@ -23,7 +23,7 @@ from yaie.base.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.architecture.layer_shapes import spec_of, whole_sequence_plan
 from yaie.models.quantization.calibration_plan import (
-    Calibration,
+    CalibrationPlan,
     Method,
     decoder_layers,
     select_linears,
@@ -39,7 +39,7 @@ _PROGRESS_LINES = 10
 _BLOCK = 256  # inputs per block of the product triangle
 
 
-def calibrate_model(model: Any, calibration: Calibration) -> int:
+def calibrate_model(model: Any, calibration: CalibrationPlan) -> int:
     """Replace the layers that int4 rounds to 4 bits by calibrated ones; return their number.
 
     Computes on the CPU, in the model's dtype. Raises `ModelUnsupported` for a decoder that cannot
@@ -61,7 +61,7 @@ def calibrate_model(model: Any, calibration: Calibration) -> int:
         return 0
 
 
-def _calibrate(model: Any, calibration: Calibration) -> int:
+def _calibrate(model: Any, calibration: CalibrationPlan) -> int:
     started, number = time.monotonic(), 0
     sequences = calibration.sequences
     layers = decoder_layers(model)

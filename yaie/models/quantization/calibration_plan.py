@@ -31,7 +31,7 @@ _FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class CalibrationPlan:
     """A calibration that will run at load."""
 
     sequences: tuple[tuple[int, ...], ...]  # token ids
@@ -47,7 +47,7 @@ class Calibration:
 
 def plan_calibration(
     model: Any, text: CalibrationText, context_len: int, wide: int
-) -> Calibration | None:
+) -> CalibrationPlan | None:
     """Choose method and tokens; return None for a model without layers to calibrate.
 
     A text that the user names is used whole. The default text is cut, or provides squares only,
@@ -68,7 +68,7 @@ def plan_calibration(
     if text.is_default:
         num_tokens, method = _choose(shapes, num_tokens)
     sequences = text.sequences(context_len, num_tokens)
-    return Calibration(
+    return CalibrationPlan(
         tuple(map(tuple, sequences)),
         "squares" if method == "squares" else "products",
         text.is_default,

@@ -25,7 +25,7 @@ from yaie.models.files.checkpoint import Checkpoint, StoredTensor, without_layer
 from yaie.models.quantization.device.packed_layout import (
     ORDER_BYTES,
     PACKING_BYTES,
-    Packing,
+    PackedLayout,
 )
 from yaie.models.quantization.float_formats import (
     FloatWeights,
@@ -117,7 +117,7 @@ class QuantizedLayer:
         """Return its bytes in GPU memory, where the scales keep their stored dtype."""
         if self.dequantized_because is not None:
             return self.num_weights * wide
-        packing = Packing(self.format.bits, self.num_inputs, self.num_groups)
+        packing = PackedLayout(self.format.bits, self.num_inputs, self.num_groups)
         order = 0 if self.group_of_input is None else ORDER_BYTES * self.num_inputs
         scale = next(tensor for part, tensor in self.tensors.items() if part in _SCALE_PARTS)
         return order + packing.nbytes(

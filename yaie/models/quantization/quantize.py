@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
-from yaie.models.quantization.device.packed_layout import PACKING_BYTES, Packing
+from yaie.models.quantization.device.packed_layout import PACKING_BYTES, PackedLayout
 from yaie.models.quantization.quantized_weights import (
     READ_BY_THEIR_OWNER,
     QuantizedLinear,
@@ -143,7 +143,7 @@ class RoundedLayer:
 
     def device_nbytes(self) -> int:
         """Return its bytes in a GPU's memory."""
-        packing = Packing(self.bits, self.num_inputs, self.num_inputs // self.group_size)
+        packing = PackedLayout(self.bits, self.num_inputs, self.num_inputs // self.group_size)
         scale_bytes = scale_nbytes(self.bits, packed=True)
         return packing.nbytes(self.num_outputs, scale_bytes=scale_bytes, has_points=self.bits == 4)
 
@@ -156,7 +156,7 @@ class RoundedLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class RoundingEstimate:
     """An estimate for `quantize_model`."""
 
     layers: tuple[RoundedLayer, ...]
@@ -212,7 +212,7 @@ class Rounding:
         return max(peak + calibrating, held + self.dequantizing_nbytes)
 
 
-def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
+def estimate_rounding(model: nn.Module, kind: str) -> RoundingEstimate:
     """Estimate the result of `quantize_model`. The model may be on the meta device."""
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
@@ -228,7 +228,7 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
         if not is_tied:
             del stays[id(linear.weight)]
     num_embedded = stays.pop(id(embedding))
-    return Rounding(tuple(layers), num_embedded, sum(stays.values()))
+    return RoundingEstimate(tuple(layers), num_embedded, sum(stays.values()))
 
 
 def is_calibrated(name: str, module: nn.Module) -> bool:

@@ -23,8 +23,8 @@ from yaie.device.buckets import bucket_of, buckets_up_to
 from yaie.device.queue import DeviceQueue, Mark
 from yaie.engine.sampling.device.demand import DemandReader, TaskDemand
 from yaie.engine.sampling.device.device_truncation import RowTruncation
-from yaie.engine.sampling.device.launch_shape import Shape
-from yaie.engine.sampling.device.program import EagerRules, Program, Scratch
+from yaie.engine.sampling.device.launch_shape import LaunchShape
+from yaie.engine.sampling.device.program import EagerRules, SamplingProgram, Scratch
 from yaie.engine.sampling.device.truncation_choice import choose_truncation
 from yaie.engine.sampling.logit_rules import RULES, LogitRule
 from yaie.engine.sampling.logprobs import CHUNK_ELEMENTS
@@ -74,8 +74,8 @@ class DeviceSampler:
         self._rules = tuple(rules)
         self._truncation = truncation or choose_truncation(queue.device, vocab_size)
         self._reader = DemandReader(self._rules, vocab_size)
-        self._idle: dict[Shape, list[Program]] = {}  # the shape used last is the last
-        self._prepared: set[Shape] = set()
+        self._idle: dict[LaunchShape, list[SamplingProgram]] = {}  # the shape used last is the last
+        self._prepared: set[LaunchShape] = set()
         self.num_captured = 0
         self.num_late_captures = 0
 
@@ -97,7 +97,7 @@ class DeviceSampler:
         logits = torch.zeros((1, self._vocab_size), device=self._queue.device)
         for num_tasks in reversed(buckets_up_to(self._max_tasks)):
             for is_random in (True, False):
-                shape = Shape.common(num_tasks, len(self._rules), is_random=is_random)
+                shape = LaunchShape.common(num_tasks, len(self._rules), is_random=is_random)
                 if not self._prepare(self._generalize(shape), logits):
                     return  # smaller ones are captured when they are in frequent use
         log.info(
@@ -106,7 +106,7 @@ class DeviceSampler:
             time.perf_counter() - began,
         )
 
-    def _prepare(self, shape: Shape, logits: Tensor) -> bool:
+    def _prepare(self, shape: LaunchShape, logits: Tensor) -> bool:
         """Run a program once, for its allocations and compilations, and capture it."""
         program = self._take(shape)
         _fill(program, [], self._vocab_size)
@@ -146,7 +146,7 @@ class DeviceSampler:
         demands, errors = self._reader.read(tasks, len(logits))
         if not demands:
             return Launched(self, len(tasks), errors, [])
-        shape = Shape.of(demands, len(self._rules), self._vocab_size)
+        shape = LaunchShape.of(demands, len(self._rules), self._vocab_size)
         program = self._take(self._generalize(shape))
         _fill(program, demands, self._vocab_size)
         program.inputs.send()
@@ -158,7 +158,7 @@ class DeviceSampler:
         """Return the error of a task without a token."""
         return no_token(self._rules, demand.state) if is_finite else non_finite(demand.state)
 
-    def give_back(self, program: Program) -> None:
+    def give_back(self, program: SamplingProgram) -> None:
         """Take back a program for later launches; the longest unused shapes are dropped.
 
         A program in frequent use is captured: its hundreds of launches become one. That is a late
@@ -179,7 +179,7 @@ class DeviceSampler:
                 del self._idle[others[0]]
 
     @torch.inference_mode()
-    def _capture(self, program: Program) -> bool:
+    def _capture(self, program: SamplingProgram) -> bool:
         """Capture a program, if it can be; True if it is captured."""
         try:
             program.capture()
@@ -189,15 +189,15 @@ class DeviceSampler:
         self.num_captured += 1
         return True
 
-    def _generalize(self, shape: Shape) -> Shape:
+    def _generalize(self, shape: LaunchShape) -> LaunchShape:
         """Return the shape of the program that serves a shape; fewer programs serve more steps."""
         return shape.with_every_limit() if self._truncation.skips_rows else shape
 
-    def _take(self, shape: Shape) -> Program:
+    def _take(self, shape: LaunchShape) -> SamplingProgram:
         programs = self._idle.get(shape)
         if programs:
             return programs.pop()
-        return Program(self._queue, shape, self._rules, self._scratch, self._truncation)
+        return SamplingProgram(self._queue, shape, self._rules, self._scratch, self._truncation)
 
     def _eager(self, demands: Sequence[TaskDemand]) -> EagerRules | None:
         """Return the application of the rules that are unknown to the program, if there are any."""
@@ -227,7 +227,7 @@ class Launched:
         errors: dict[int, YaieError],
         demands: Sequence[TaskDemand],
         *,
-        on_way: tuple[Program, Mark] | None = None,
+        on_way: tuple[SamplingProgram, Mark] | None = None,
     ) -> None:
         self._sampler = sampler
         self._num_tasks = num_tasks
@@ -280,7 +280,7 @@ def _logprobs(
     )
 
 
-def _fill(program: Program, demands: Sequence[TaskDemand], vocab_size: int) -> None:
+def _fill(program: SamplingProgram, demands: Sequence[TaskDemand], vocab_size: int) -> None:
     """Write the demands into the inputs of a program. Unused tasks are greedy, of row 0."""
     shape, inputs = program.shape, program.inputs.fill()
     count = len(demands)
@@ -329,7 +329,7 @@ def _fill_masks(inputs: dict[str, NDArray[Any]], demands: Sequence[TaskDemand]) 
 def _fill_changes(
     inputs: dict[str, NDArray[Any]],
     demands: Sequence[TaskDemand],
-    shape: Shape,
+    shape: LaunchShape,
     spare_place: int,
     vocab_size: int,
 ) -> None:

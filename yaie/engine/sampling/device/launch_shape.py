@@ -17,7 +17,7 @@ _LEAST_CHANGES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LaunchShape:
     """Sizes and stages of a program; equal shapes share one."""
 
     num_tasks: int
@@ -33,7 +33,7 @@ class Shape:
     has_top_p: bool
 
     @classmethod
-    def of(cls, demands: Sequence[TaskDemand], num_rules: int, vocab_size: int) -> Shape:
+    def of(cls, demands: Sequence[TaskDemand], num_rules: int, vocab_size: int) -> LaunchShape:
         """Return the shape that the demands of a launch need."""
         changes = [0] * num_rules
         for demand in demands:
@@ -56,7 +56,7 @@ class Shape:
         )
 
     @classmethod
-    def common(cls, num_tasks: int, num_rules: int, *, is_random: bool) -> Shape:
+    def common(cls, num_tasks: int, num_rules: int, *, is_random: bool) -> LaunchShape:
         """Return the shape of tasks without rules, log-probabilities and truncation."""
         return cls(
             num_tasks=bucket_of(num_tasks),
@@ -72,7 +72,7 @@ class Shape:
             has_top_p=False,
         )
 
-    def with_every_limit(self) -> Shape:
+    def with_every_limit(self) -> LaunchShape:
         """Return the shape that random tasks of any truncation share; of greedy ones, this one."""
         if not self.is_random:
             return self

@@ -15,7 +15,7 @@ from torch import Tensor
 from yaie.device.packed import Download, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.sampling.device.device_truncation import Limits, RowTruncation
-from yaie.engine.sampling.device.launch_shape import Shape
+from yaie.engine.sampling.device.launch_shape import LaunchShape
 from yaie.engine.sampling.inverse_cdf import inverse_cdf
 from yaie.engine.sampling.logit_rules import LogitRule, SparseRule
 
@@ -36,13 +36,13 @@ class Scratch:
         self.own = torch.zeros((max_tasks + 1, vocab_size), dtype=torch.float32, device=device)
 
 
-class Program:
+class SamplingProgram:
     """Buffers of one shape and the operations on them. One launch at a time."""
 
     def __init__(
         self,
         queue: DeviceQueue,
-        shape: Shape,
+        shape: LaunchShape,
         rules: Sequence[LogitRule],
         scratch: Scratch,
         truncation: RowTruncation,

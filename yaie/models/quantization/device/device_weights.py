@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch.nn.functional import pad
 
-from yaie.models.quantization.device.packed_layout import Packing
+from yaie.models.quantization.device.packed_layout import PackedLayout
 from yaie.models.quantization.quantized_weights import Kind, QuantizedWeight
 
 _NARROW = (torch.bfloat16, torch.float16)
@@ -19,8 +19,8 @@ class DeviceWeight:
     """weight[o, i] = (value[o, i] - points[g, o]) * scales[g, o], where g = i // group_size."""
 
     kind: Kind
-    packing: Packing
-    values: torch.Tensor  # uint8 [outputs, width]; see `Packing`
+    packing: PackedLayout
+    values: torch.Tensor  # uint8 [outputs, width]; see `PackedLayout`
     scales: torch.Tensor  # [groups, outputs]: bfloat16, float16 or float32, none of them rounded
     points: torch.Tensor | None  # int8 [groups, outputs]; None: all zero
 
@@ -89,7 +89,7 @@ class DeviceWeight:
 def pack(weight: QuantizedWeight) -> DeviceWeight:
     """Return a quantized weight packed for a device, on the device that it is on."""
     inputs = int(weight.values.shape[1])
-    packing = Packing(weight.bits, inputs, int(weight.scales.shape[1]))
+    packing = PackedLayout(weight.bits, inputs, int(weight.scales.shape[1]))
     per_byte = 8 // weight.bits
     if weight.kind == "fp8":
         stored = weight.values.contiguous().view(torch.uint8)

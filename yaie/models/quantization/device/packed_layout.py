@@ -17,7 +17,7 @@ _USUAL_BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class PackedLayout:
     """The layout of one layer's rows."""
 
     bits: int  # 4 or 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yaie.models.quantization.device.packed_layout import Packing
+from yaie.models.quantization.device.packed_layout import PackedLayout
 
 _PROGRAMS_OF_PROCESSOR = 2  # at least, to hide the latency of memory
 _MOST_PARTS = 8
@@ -28,7 +28,12 @@ class ProductTile:
 
 
 def choose_tile(
-    packing: Packing, num_rows: int, num_outputs: int, num_processors: int, *, itemsize: int = 2
+    packing: PackedLayout,
+    num_rows: int,
+    num_outputs: int,
+    num_processors: int,
+    *,
+    itemsize: int = 2,
 ) -> ProductTile:
     """Return the tile for a product with `num_rows` rows on a device with `num_processors`.
 
