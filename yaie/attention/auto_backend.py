@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class AutoBackend:
-    """Steps by the backend of the cheapest method. Implements `ChoosingBackend`.
+    """Runs each step by the cheapest method's backend. Implements `ChoosingBackend`.
 
     Steps with prompt rows are never the tree's.
     """
@@ -34,7 +34,7 @@ class AutoBackend:
         *,
         queue: DeviceQueue | None = None,
     ) -> None:
-        """`backends` has one for each method; all read a pool of one layout.
+        """`backends` has one for each method; all read one pool layout.
 
         Without `traits`, `open_layers` measures the queue's device.
         """

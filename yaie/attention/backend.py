@@ -31,7 +31,7 @@ class PreparedStep(Protocol):
         new_keys: torch.Tensor,
         new_values: torch.Tensor,
     ) -> None:
-        """Write the new keys and values of the plan's `written_rows` into their slots, rounded.
+        """Write new keys and values for the plan's `written_rows` into their slots, rounded.
 
         keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
         new_keys: [rows, num_kv_heads, key_width] for all rows of the step; new_values alike.
@@ -45,7 +45,7 @@ class PreparedStep(Protocol):
         values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
-        """Attend with every row of the step over its whole path, in one layer.
+        """Attend with every row over its whole path, in one layer.
 
         queries: [rows, num_heads, key_width], unscaled.
         keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
@@ -55,11 +55,11 @@ class PreparedStep(Protocol):
 
 
 class AttentionBackend(Protocol):
-    """One implementation of attention over segments."""
+    """An implementation of attention over segments."""
 
     @property
     def name(self) -> str:
-        """Name of the backend, as in the setting and in `EngineInfo.attention_backend`."""
+        """The backend's name, as in the setting and in `EngineInfo.attention_backend`."""
 
     @property
     def kernels(self) -> Library | None:
@@ -75,7 +75,7 @@ class AttentionBackend(Protocol):
         kv_dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """Load what layers of these shapes need, before the pool is allocated.
+        """Load kernels for these layer shapes, before the pool is allocated.
 
         dtype: of queries and outputs. kv_dtype: of the pool.
         Raises `ConfigError` if the backend cannot compute them; it says what to do instead.
@@ -86,11 +86,11 @@ class AttentionBackend(Protocol):
 
 
 class StaticStep(PreparedStep, Protocol):
-    """A prepared step in buffers of fixed addresses, so that captured operations serve many plans.
+    """A prepared step in buffers at fixed addresses, so that captured operations serve many plans.
 
-    `write` and `attend` get a fixed number of rows, of which a plan uses the first. They launch the
-    same operations for each plan. Rows beyond the plan's are padding: they may write into the
-    spare slot only, and their results are finite and otherwise arbitrary.
+    `write` and `attend` take a fixed number of rows; a plan uses the first ones. They launch the
+    same operations for each plan. Rows beyond the plan's are padding: they may write into the spare
+    slot only, and their results are finite and otherwise arbitrary.
     """
 
     def holds(self, plan: StepPlan) -> bool:
@@ -105,7 +105,7 @@ class CapturableBackend(Protocol):
     """A backend whose decode steps can be captured. It is an `AttentionBackend` too."""
 
     def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticStep:
-        """Return buffers for steps of up to `num_rows` rows; `spare_slot` belongs to no token."""
+        """Return buffers for steps up to `num_rows` rows; `spare_slot` belongs to no token."""
 
 
 @runtime_checkable

@@ -75,14 +75,14 @@ class LayerTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The cost of one method."""
+    """One method's cost."""
 
     num_bytes: int  # read and written, those from the cache included
     num_launches: int
     seconds: float
 
     def times(self, count: int) -> Estimate:
-        """Return the cost of `count` equal layers."""
+        """Return the cost for `count` equal layers."""
         return Estimate(self.num_bytes * count, self.num_launches * count, self.seconds * count)
 
     def __add__(self, other: Estimate) -> Estimate:
@@ -95,14 +95,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class MethodChoice:
-    """The method of a step, and the estimates of all available ones."""
+    """A step's method, and the estimates for all available methods."""
 
     method: Method
     estimates: Mapping[Method, Estimate]
 
     @property
     def estimate(self) -> Estimate:
-        """The estimate of the chosen method."""
+        """The chosen method's estimate."""
         return self.estimates[self.method]
 
 
@@ -132,9 +132,9 @@ def choose_for_prompts(
 ) -> Method:
     """Return "cascade" if it saves a step with prompt rows time, else "decode".
 
-    Without a cascade each run of rows, such as a prompt, reads its whole path at once. So keys are
-    read again for each further run below them, and not for each row. Layers whose window hides a
-    key share nothing either way.
+    Without a cascade each row run, such as a prompt, reads its whole path at once. So keys are read
+    again for each further run below them, and not for each row. Layers whose window hides a key
+    share nothing either way.
     """
     columns = dict(zip(COLUMNS, as_table(plan.segments).table.T, strict=True))
     first, end = columns["first_row"], columns["end_row"]
@@ -156,7 +156,7 @@ def choose_for_prompts(
 
 @dataclass(frozen=True, slots=True)
 class _KeysAndRows:
-    """The visible keys of each segment, and its rows."""
+    """Each segment's visible keys and rows."""
 
     num_keys: IntArray
     num_rows: IntArray

@@ -188,7 +188,7 @@ class _PoolLayer:
 
 
 def pool_layer(spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> Layer:
-    """Return the constant fields of a layer: its shape and its pool tensors."""
+    """Return a layer's constant fields: its shape and its pool tensors."""
     key_elements, value_elements = elements_of(keys), elements_of(values)
     key_slot_stride, key_head_stride, _ = key_elements.stride()
     value_slot_stride, value_head_stride, _ = value_elements.stride()
@@ -235,7 +235,7 @@ def _write(pool: StoredRows, rows: torch.Tensor) -> Write:
 
 
 def _scales(pool: StoredRows) -> int | None:
-    """Return the address of the contiguous scales; None for a pool without."""
+    """Return the contiguous scales' address; None for a pool without."""
     return pool.scales.data_ptr() if isinstance(pool, QuantizedRows) else None
 
 
@@ -244,5 +244,5 @@ def _is_known(rows: torch.Tensor, pool: StoredRows) -> bool:
 
 
 def _with_whole_heads(rows: torch.Tensor) -> torch.Tensor:
-    """Make the elements of each head contiguous, as the kernels read them; rarely a copy."""
+    """Make each head's elements contiguous, as the kernels read them; rarely a copy."""
     return rows if rows.stride(2) == 1 else rows.contiguous()

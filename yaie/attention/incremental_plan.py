@@ -83,7 +83,7 @@ class IncrementalPlan:
         return True
 
     def _without(self, stays: NDArray[np.bool_], num_keys: int) -> StepPlan:
-        """Return the plan of the rows that stay; the remaining segments had `num_keys`."""
+        """Return the plan for the remaining rows; the remaining segments had `num_keys`."""
         last = self._plan
         indices = np.arange(np.count_nonzero(stays))
         return StepPlan(
@@ -108,7 +108,7 @@ def can_keep(plan: StepPlan) -> bool:
 
 
 def _own_segments(plan: StepPlan, segments: SegmentTable) -> IntArray:
-    """Return the indices of segments that are read by one row alone and end with its key."""
+    """Return the indices of segments that one row alone reads and that end with its key."""
     first_slot, end_slot, first_position, first_row, end_row, _ = segments.table.T
     end_position = first_position + end_slot - first_slot
     is_own = (end_row - first_row == 1) & (end_position == plan.positions[first_row] + 1)

@@ -18,7 +18,7 @@ _TERA = 1e12
 
 
 def measure_traits(queue: DeviceQueue) -> DeviceTraits:
-    """Return the traits of a device: its bandwidth by copies, its cache as it reports.
+    """Return a device's traits: its bandwidth by copies, its cache as it reports.
 
     Takes a few milliseconds, and 512 MiB that torch can free afterwards. Without a clock or free
     memory the traits are the defaults. Launch traits always are.

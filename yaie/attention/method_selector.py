@@ -44,7 +44,7 @@ class MethodSelector:
         return self.choice.method if self.choice is not None else None
 
     def choose_for_prompts(self, plan: StepPlan) -> Method:
-        """Return the method of a step with prompt rows: a cascade if sharing pays, else decode."""
+        """Return the method for a step with prompt rows: a cascade if sharing pays, else decode."""
         if "decode" not in self._available:
             return "cascade"
         return choose_for_prompts(plan, self._layers, self.device)

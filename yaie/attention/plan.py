@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """One step. Arrays are int64; row r is the same row in all of them."""
+    """One step. Arrays are int64; row r is the same row in every array."""
 
     token_ids: IntArray  # [rows]
     positions: IntArray  # [rows]
@@ -52,7 +52,7 @@ class StepPlan:
 
     @property
     def num_rows(self) -> int:
-        """Number of tokens that this step computes."""
+        """Number of computed tokens."""
         return len(self.token_ids)
 
 
@@ -73,7 +73,7 @@ def one_row_plan(slot: int) -> StepPlan:
 
 @dataclass(frozen=True, slots=True)
 class FoldingCost:
-    """Cost model of folding a short shared node into the segments below it.
+    """Cost model for folding a short shared node into the segments below it.
 
     A separate segment saves reading the keys again for each branch. It costs one more pass over the
     queries with its merge: about as much as reading `segment_overhead` keys.
@@ -87,7 +87,7 @@ class FoldingCost:
 
 
 class RowSelection:
-    """The tokens that one step computes, collected per sequence under a budget of rows.
+    """The tokens that one step computes, collected per sequence under a row budget.
 
     Made for each step after all admissions: the tree must not change until the step is done.
     Sequences share rows; the sequence added first pays for a shared one.
@@ -101,7 +101,7 @@ class RowSelection:
 
     @property
     def room(self) -> int:
-        """Number of rows left in the budget."""
+        """Rows left in the budget."""
         return self.max_rows - self.num_rows
 
     def add(self, cursor: Cursor) -> tuple[int, bool]:
@@ -250,7 +250,7 @@ class _Carry:
 
 
 class _Layout:
-    """The arrays of one plan, collected while the tree is walked."""
+    """A plan's arrays, collected while the tree is walked."""
 
     def __init__(self, cost: FoldingCost) -> None:
         self.cost = cost
@@ -297,7 +297,7 @@ class _Layout:
     def _add_rows(self, rows: NodeRows, slots: IntArray) -> int:
         """Append the node's own rows; return the number of node tokens they attend to.
 
-        Cached tokens with requested logits come first, then new tokens. Lists, as most nodes of a
+        Cached tokens with requested logits come first, then new tokens. Lists, as most nodes in a
         decode step have one row: creating arrays would cost more than all the rest.
         """
         node, cached, first_row = rows.node, rows.node.num_computed, self.num_rows
@@ -346,7 +346,7 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     """Lay the selected rows out in depth-first order, with the segments they attend to.
 
     A chain of nodes with the same rows becomes one segment, and a shared node too short for its
-    overhead is folded into those below it. Neither changes the keys of any row.
+    overhead is folded into the nodes below it. Neither changes a row's keys.
     """
     layout = _Layout(cost or _DEFAULT_COST)
     for top in connect(selection.entries):

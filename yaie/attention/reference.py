@@ -139,7 +139,7 @@ def _on_device(
 
 
 def _index_of(indices: IntArray, device: torch.device) -> Index | None:
-    """Return `_index` of the indices, or None if they are empty."""
+    """Return `_index` for the indices, or None if they are empty."""
     return _index(indices, device) if len(indices) else None
 
 
@@ -160,9 +160,9 @@ def _attend_tile(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Attend over one tile's keys alone.
 
-    queries: [rows, kv_heads, group, key_width], float32 and scaled.
-    Returns maximum and sum, both [tile_rows, kv_heads, group, 1], and the sum of values weighted
-    by exp(score - maximum), [tile_rows, kv_heads, group, value_width].
+    queries: [rows, kv_heads, group, key_width], float32 and scaled. Returns maximum and sum, both
+    [tile_rows, kv_heads, group, 1], and the values' sum weighted by exp(score - maximum),
+    [tile_rows, kv_heads, group, value_width].
     """
     _, kv_heads, group, width = queries.shape
     tile_queries = queries[tile.rows].view(tile.num_groups, -1, kv_heads, group, width)
@@ -211,7 +211,7 @@ class _RunningSoftmax:
         total: torch.Tensor,
         output: torch.Tensor,
     ) -> None:
-        """Merge the partial softmax of a tile into its rows."""
+        """Merge a tile's partial softmax into its rows."""
         rows = tile.rows
         if not tile.is_first:
             old_maximum = self._maximum[rows]

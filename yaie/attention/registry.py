@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One backend of the table."""
+    """A row in the backend table."""
 
     name: AttentionBackendName
     device: str | None  # the type of device that it serves; None: any
@@ -159,7 +159,7 @@ def _log_once(level: int, message: str) -> None:
 
 @functools.cache  # a backend is chosen several times while a model is loaded
 def warn_of_torch(reason: str) -> None:
-    """Warn once that torch computes for lack of the kernel library."""
+    """Warn once that torch computes because the kernel library is missing."""
     log.warning(
         "the kernel library is unavailable, so torch computes instead, several times slower: %s "
         "(see `yaie doctor`; %s=%s silences this warning)",

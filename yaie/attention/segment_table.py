@@ -33,7 +33,7 @@ class Segment:
 
 
 class SegmentTable(Sequence[Segment]):
-    """Segments over one array of slots; each `Segment` is made when it is read.
+    """Segments over one slot array; each `Segment` is made when it is read.
 
     A later table may share `slots` and continue a segment in its room. This table's ranges keep
     their slots, so it stays valid.
@@ -42,7 +42,7 @@ class SegmentTable(Sequence[Segment]):
     __slots__ = ("slots", "table")
 
     def __init__(self, slots: IntArray, table: IntArray) -> None:
-        """`table` is [segments, `COLUMNS`]; its first two columns are ranges of `slots`."""
+        """`table` is [segments, `COLUMNS`]; its first two columns are ranges in `slots`."""
         self.slots = slots
         self.table = table
 
@@ -87,7 +87,7 @@ class TableBuilder:
         end_row: int,
         level: int,
     ) -> None:
-        """Add a segment with the slots of all `parts`, one after the other."""
+        """Add a segment with the slots in `parts`, one after the other."""
         first_slot = self._end
         for part in parts:
             self._parts.append(part)
@@ -98,7 +98,7 @@ class TableBuilder:
             self._end += ROOM
 
     def build(self) -> SegmentTable:
-        """Return the table of all segments, in the order of their addition."""
+        """Return the table, with segments in the order they were added."""
         slots = np.concatenate(self._parts) if self._parts else _NO_SLOTS
         table = np.array(self._rows, dtype=np.int64).reshape(len(self._rows), len(COLUMNS))
         return SegmentTable(slots, table)

@@ -52,7 +52,7 @@ class _Piece(NamedTuple):
 
 
 def make_tiles(plan: StepPlan, window: int | None) -> list[Tile]:
-    """Return all tiles of a step, for layers with this sliding window (None: unlimited).
+    """Return a step's tiles, for layers with this sliding window (None: unlimited).
 
     Over all tiles, each row meets each visible key exactly once.
     """
@@ -95,7 +95,7 @@ def _pieces(segment: Segment, positions: list[int], window: int | None) -> Itera
 
 
 def _bucket(num_keys: int) -> int:
-    """Return the padded key count of a tile: at most half of it is padding."""
+    """Return a tile's padded key count: at most half is padding."""
     return max(LEAST_KEY_BUCKET, 1 << (num_keys - 1).bit_length())
 
 

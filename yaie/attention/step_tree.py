@@ -16,7 +16,7 @@ from yaie.kvcache.unary_chain import make_chain_above
 
 
 class NodeRows:
-    """The rows of one node in a step; a fork may have an entry without rows."""
+    """One node's rows in a step; a fork may have an entry without rows."""
 
     __slots__ = ("branches", "computed_to", "logits", "node", "slots_above")
 
@@ -29,9 +29,9 @@ class NodeRows:
 
 
 def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
-    """Connect each entry with those below it, and add entries at the forks of their paths.
+    """Connect each entry with the entries below it, and add entries where paths fork.
 
-    Returns the top entries. Branches are in order of the entries.
+    Returns the top entries. Branches are in entry order.
     """
     for entry in entries.values():
         entry.branches, entry.slots_above = [], None  # a selection may be planned more than once
@@ -83,10 +83,10 @@ def _entry_above(
 
 
 def _inside_chains(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
-    """Return the entries of nodes without a cursor, which may be inside a chain.
+    """Return entries without a cursor, which may be inside a chain.
 
-    These nodes are prompts in progress. Keyed by the top node of the chain (the node itself if it
-    is the top), sorted by position.
+    These nodes are prompts in progress. Keyed by the chain's top node (the node itself if it is the
+    top), sorted by position.
     """
     unattended = [entry for entry in entries.values() if not entry.node.cursors]
     if not unattended:  # true of most steps

@@ -132,7 +132,7 @@ class EngineCore:
             raise
 
     def abort(self, request_id: str, index: int | None = None) -> None:
-        """End a request or one of its sequences; ignore an unknown id."""
+        """End a request or one sequence in it; ignore an unknown id."""
         request = self._grammars.abort(request_id, index)
         if request is not None:
             self.scheduler.add(request)
@@ -265,7 +265,7 @@ class EngineCore:
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
     def _after_out_of_memory(self, step: ScheduledStep, failure: str) -> list[TokenDelta]:
-        """Have smaller steps compute the rows; end the sequences of a step of one row."""
+        """Have smaller steps compute the rows; end the sequences of a one-row step."""
         self.scheduler.stats.num_out_of_memory += 1
         release_unused(self.executor.loaded.device)
         if self.scheduler.steps.retry_smaller(step):
@@ -285,7 +285,7 @@ class EngineCore:
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
     def expect(self, prompt: ExpectedPrompt) -> None:
-        """Compute the beginning of a later prompt in idle moments; ignore an invalid one."""
+        """Compute a later prompt's beginning in idle moments; ignore an invalid one."""
         ids = prompt.token_ids
         if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
             return
@@ -308,7 +308,7 @@ class EngineCore:
 
     @property
     def stats(self) -> EngineStats:
-        """A copy of the current gauges and of the counters since the start."""
+        """A copy of the current gauges, and the counters since the start."""
         tree, scheduler, now = self._tree, self.scheduler, time.monotonic()
         backlog, graphs = scheduler.backlog, self.executor.graphs
         stats = replace(
@@ -334,11 +334,11 @@ class EngineCore:
         return stats
 
     def check(self) -> None:
-        """Audit every invariant of the tree; raise `InvariantViolated`."""
+        """Audit every tree invariant; raise `InvariantViolated`."""
         self._tree.check()
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
-        """Wait for the packed weights of a first start; False on a timeout."""
+        """Wait until a first start has saved its packed weights; False on a timeout."""
         return self._writer is None or self._writer.wait(timeout_s)
 
     def close(self) -> None:
@@ -374,7 +374,7 @@ def _load_tokenizer(path: Path) -> Tokenizer:
 def _prompt_logprobs(
     step: ScheduledStep, logits: torch.Tensor, *, one_by_one: bool
 ) -> tuple[list[tuple[Request, list[TokenLogprobs]]], dict[Sequence, YaieError]]:
-    """Return the log-probabilities of the step's prompts, and errors by prompt pass."""
+    """Return the step's prompt log-probabilities, and errors by prompt pass."""
     found = []
     errors: dict[Sequence, YaieError] = {}
     for rows in step.prompt_logits:

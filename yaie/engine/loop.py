@@ -34,10 +34,10 @@ class Core(Protocol):
 
     @property
     def stats(self) -> EngineStats:
-        """Counters and gauges as of the last step."""
+        """Counters and gauges after the last step."""
 
     def add(self, request: GenerationRequest) -> None:
-        """Queue a request. Raises the error of a request that cannot be run."""
+        """Queue a request. Raises an error for a request that cannot be run."""
 
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; ignore an unknown id."""
@@ -52,16 +52,16 @@ class Core(Protocol):
         """Read grammars with `tokenizer`, before any request."""
 
     def check_grammar(self, grammar: Grammar) -> None:
-        """Compile a grammar, on any thread. Raises the error of a grammar that cannot be used."""
+        """Compile a grammar, on any thread. Raises an error for a grammar that cannot be used."""
 
     def step(self) -> list[TokenDelta]:
         """Compute one step."""
 
     def expect(self, prompt: ExpectedPrompt) -> None:
-        """Compute the beginning of a later prompt in idle moments; ignore an invalid one."""
+        """Compute a later prompt's beginning in idle moments; ignore an invalid one."""
 
     def answer(self, query: Query) -> Answer:
-        """Answer a query, between two steps. Raises the error of a wrong one."""
+        """Answer a query, between two steps. Raises an error for an invalid query."""
 
     def use_idle_moment(self) -> bool:
         """Prepare later steps for some milliseconds; return False if it has all been done."""
@@ -70,7 +70,7 @@ class Core(Protocol):
         """Wait for packed weights that are being written to disk; return False on timeout."""
 
     def close(self) -> None:
-        """Free the model and the pool; cut short the writing of packed weights."""
+        """Free the model and the pool; stop writing packed weights."""
 
 
 class EngineLoop:
@@ -111,7 +111,7 @@ class EngineLoop:
     def step(self) -> list[TokenDelta]:
         """Compute one step, if there is work, and return all deltas.
 
-        The error of one sequence ends its whole request: the other sequences are aborted at once.
+        A sequence's error ends its whole request: the other sequences are aborted immediately.
         Raises if the step itself fails; the core is unusable then.
         """
         deltas = self.core.step() if self.core.has_work else []

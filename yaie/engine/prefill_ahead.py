@@ -42,7 +42,7 @@ class _Prompt(NamedTuple):
 
 
 class PrefillAhead:
-    """Prompts that are expected, oldest first, and the cursor of the one being computed.
+    """Expected prompts, oldest first, and the current prompt's cursor.
 
     The cursor is closed before anything else is computed; the tokens computed so far stay cached.
     """
@@ -70,13 +70,13 @@ class PrefillAhead:
         self._waiting.append(_Prompt(namespace, tokens, replaces, prompt.num_kept))
 
     def pause(self) -> None:
-        """Release the slots of the prompt in progress, for other work."""
+        """Release the current prompt's slots for other work."""
         if self._cursor is not None:
             self._tree.close(self._cursor)
             self._cursor = None
 
     def advance(self) -> bool:
-        """Compute some tokens of the first prompt; False without a prompt."""
+        """Compute some tokens in the first prompt; False without a prompt."""
         if not self._waiting:
             return False
         try:
@@ -94,7 +94,7 @@ class PrefillAhead:
         return True
 
     def _open(self, prompt: _Prompt) -> Cursor | None:
-        """Return a cursor at the end of a prompt; None if all of it is cached.
+        """Return a cursor at a prompt's end; None if the whole prompt is cached.
 
         Raises `OutOfSlots` if the pool has too few for it.
         """
@@ -113,7 +113,7 @@ class PrefillAhead:
             self._tree.abandon(prompt.namespace, prompt.replaces, prompt.num_kept)
 
     def _step(self, cursor: Cursor) -> bool:
-        """Compute the next tokens of the path; True if they were the last."""
+        """Compute the path's next tokens; True if they were the last."""
         began = time.perf_counter()
         selection = RowSelection(self._rows)
         is_last = selection.add_uncomputed(cursor)

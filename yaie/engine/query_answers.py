@@ -29,7 +29,7 @@ _MOST_SALTS = 256  # namespaces of one owner that are looked into, the newest
 
 
 def namespace_of(owner: str, cache_salt: str) -> Hashable:
-    """Return the namespace of a request."""
+    """Return a request's namespace."""
     return (owner, cache_salt)
 
 
@@ -45,7 +45,7 @@ class ClockTimes:
             self.mark(clock, now)
 
     def mark(self, clock: int, now: float) -> None:
-        """Note the clock of something that happens now."""
+        """Record the tree clock of the present time."""
         self._marks.append((clock, now))
 
     def age_s(self, clock: int, now: float) -> float | None:
@@ -58,10 +58,10 @@ class ClockTimes:
 
 
 class QueryAnswers:
-    """Answerer of queries about one tree."""
+    """Answers queries about one tree."""
 
     def __init__(self, tree: RadixTree, release_lingering: Callable[[], None]) -> None:
-        """`release_lingering` unpins the paths of ended turns."""
+        """`release_lingering` unpins ended turns' paths."""
         self._tree = tree
         self._release_lingering = release_lingering
         self._times = ClockTimes()
@@ -102,7 +102,7 @@ def _explain(tree: RadixTree, query: ExplainPrompt) -> Explanation:
 
 
 def _elsewhere(tree: RadixTree, query: ExplainPrompt) -> list[Hashable]:
-    """Return the namespaces that the answer may speak of."""
+    """Return the namespaces that the answer may mention."""
     if not query.names_salts:
         return [namespace_of(query.owner, "")]
     return [root for root, _ in zip(_of_owner(tree, query.owner), range(_MOST_SALTS), strict=False)]

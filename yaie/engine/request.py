@@ -28,9 +28,9 @@ End = tuple[FinishReason, int | None]  # with the stop token
 
 
 class SequenceState(enum.Enum):
-    """Life of a sequence: WAITING, RUNNING, FINISHED, with any number of SUSPENDED in between."""
+    """A sequence's life: WAITING, RUNNING, FINISHED, and SUSPENDED while it is preempted."""
 
-    WAITING = "waiting"  # for admission, or for the prompt pass of its request
+    WAITING = "waiting"  # for admission, or for its request's prompt pass
     RUNNING = "running"  # has a cursor
     SUSPENDED = "suspended"  # admitted, without a cursor: preempted, or just after a prompt pass
     FINISHED = "finished"
@@ -50,7 +50,7 @@ TRANSITIONS = {
 
 
 class Request:
-    """A caller's request, from arrival to the end of its last sequence."""
+    """A caller's request, from arrival until its last sequence ends."""
 
     __slots__ = (
         "arrival",
@@ -108,7 +108,7 @@ class Request:
         return all(seq.state is SequenceState.FINISHED for seq in self.sequences)
 
     def count_cached(self, stats: EngineStats) -> None:
-        """Count the prompt and its cached tokens, at the first token of the first sequence."""
+        """Count the prompt and its cached tokens, at the first sampled token."""
         if self.num_cached is None:
             self.num_cached = max(0, len(self.prompt) - self.num_paid_rows)
             stats.prompt_tokens += len(self.prompt)
@@ -116,7 +116,7 @@ class Request:
 
     @property
     def num_missing_prompt_logprobs(self) -> int:
-        """Number of prompt tokens whose log-probabilities are requested and missing.
+        """Prompt tokens whose log-probabilities are requested and missing.
 
         The first token has none. Only sequence 0 reports them: 0 once it has ended.
         """
@@ -126,7 +126,7 @@ class Request:
 
 
 class Sequence:
-    """One live branch of a request."""
+    """A request's live branch."""
 
     __slots__ = (
         "admitted_s",
@@ -172,7 +172,7 @@ class Sequence:
 
     @property
     def num_remaining(self) -> int:
-        """Number of tokens that it may still sample."""
+        """Tokens that it may still sample."""
         return self.request.max_new_tokens - len(self.output)
 
     @property
@@ -182,7 +182,7 @@ class Sequence:
 
     @property
     def last_token(self) -> tuple[Node, int]:
-        """The node and the offset of its last token, whose logits it samples from."""
+        """Its last token's node and offset; it samples from this token's logits."""
         assert self.cursor is not None
         assert self.cursor.node is not None
         return self.cursor.node, self.cursor.offset - 1
@@ -194,7 +194,7 @@ class Sequence:
         return np.concatenate([self.request.prompt, np.array(self.output, dtype=np.int32)])
 
     def begin_output(self, now: float, stats: EngineStats) -> None:
-        """Note and count the start of the output at `now`, before its first token is taken."""
+        """Record the output's start at `now`, before its first token is taken."""
         self.request.count_cached(stats)
         self.first_token_s = now
         stats.num_started += 1
@@ -235,7 +235,7 @@ class Sequence:
         return max(pending, 1)
 
     def count_own_tokens(self) -> int:
-        """Count the tokens of this sequence alone: preemption makes them evictable."""
+        """Count this sequence's own tokens: preemption makes them evictable."""
         assert self.cursor is not None
         own, node = 0, self.cursor.node
         while node is not None and node.refs == 1:
@@ -269,7 +269,7 @@ class PromptPass(Sequence):
 
     @property
     def num_places(self) -> int:
-        """Number of live sequences of the request: they run next."""
+        """Number of the request's live sequences: they run next."""
         return sum(seq.state is SequenceState.WAITING for seq in self.request.sequences)
 
     def count_pending_rows(self) -> int:

@@ -67,7 +67,7 @@ class TokenCounts:
 
     @property
     def token_ids(self) -> NDArray[np.int64]:
-        """The distinct tokens, in order of first appearance."""
+        """The distinct tokens, by first appearance."""
         return self._ids[: len(self._places)]
 
     @property
@@ -158,7 +158,7 @@ class AllowedTokens:
 
 
 class BadWords:
-    """Runs of tokens that an output must not contain, and the tokens that would complete one."""
+    """Token runs that an output must not contain, and the tokens that would complete one."""
 
     __slots__ = ("_continued", "_single", "_tail", "completing")
 
@@ -195,7 +195,7 @@ class BadWords:
 
 
 class SamplingState:
-    """The sampling side of one sequence. Token ids have been validated with the request."""
+    """One sequence's sampling state. Token ids have been validated with the request."""
 
     __slots__ = (
         "_eos_token_ids",
@@ -260,7 +260,7 @@ class SamplingState:
             self.output = TokenCounts()
 
     def for_sequence(self, index: int) -> SamplingState:
-        """Return the initial state of another sequence of the same request."""
+        """Return another sequence's initial state, for the same request."""
         state = copy.copy(self)
         state.index = index
         state.num_output = 0
@@ -275,7 +275,7 @@ class SamplingState:
         return state
 
     def take_grammar(self, grammar: GrammarState) -> None:
-        """Set the grammar of the output, before its first token."""
+        """Set the output's grammar, before its first token."""
         if self.params.ignore_eos:
             grammar.keep_going()
         self.grammar = grammar
@@ -333,7 +333,7 @@ class SamplingState:
 
 
 class ReasoningBudget:
-    """State of one output under a `ReasoningLimit`."""
+    """One output's state under a `ReasoningLimit`."""
 
     __slots__ = ("_is_open", "_is_over", "_limit", "_num_tokens")
 

@@ -26,7 +26,7 @@ class SampleTask:
 
     @property
     def state(self) -> SamplingState:
-        """The sampling state of the sequence."""
+        """The sequence's sampling state."""
         return self.sequence.sampling
 
 
@@ -41,7 +41,7 @@ class PromptLogits:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledStep:
-    """The plan of a step and the sequences that it serves."""
+    """A step's plan and the sequences that it serves."""
 
     plan: StepPlan
     sample_tasks: tuple[SampleTask, ...]  # older sequences first
@@ -83,7 +83,7 @@ def make_delta(
     error: Exception | None = None,
     first: bool = False,
 ) -> TokenDelta:
-    """Return the delta of a sampled token with the forced ones after it, of an end, or of both.
+    """Return the delta for a sampled token and following forced tokens, for an end, or for both.
 
     The last delta, with a `reason`, carries the timings up to `now`; sequence 0's first delta
     carries the prompt's log-probabilities.

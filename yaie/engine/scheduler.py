@@ -39,7 +39,7 @@ from yaie.kvcache.slots import OutOfSlots
 
 
 class Scheduler:
-    """Owner of the waiting, running and suspended sequences; the only caller of the tree."""
+    """Owns the waiting, running and suspended sequences; the only caller of the tree."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Scheduler:
         aging: int = 0,
         folding: FoldingCost | None = None,
     ) -> None:
-        """`clock` returns seconds: for timings of sequences and for the service rate."""
+        """`clock` returns seconds: for sequence timings and the service rate."""
         self.tree = tree
         self.max_step_rows = max_step_rows
         self.max_running = max_running
@@ -89,12 +89,12 @@ class Scheduler:
 
     @property
     def num_waiting(self) -> int:
-        """Number of requests that wait for admission, and of suspended sequences."""
+        """Number of waiting requests and suspended sequences."""
         return len(self.waiting) + len(self.suspended)
 
     @property
     def num_free_places(self) -> int:
-        """Number of sequences that could still be admitted; 0 if slots are short."""
+        """Sequences that could still be admitted; 0 if slots are short."""
         if self.lacks_slots:
             return 0
         taken = sum(seq.num_places for seq in (*self.running, *self.suspended))
@@ -114,7 +114,7 @@ class Scheduler:
         self._requests[request.request_id] = request
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
-        """End a request, or one of its sequences, in any state; ignore an unknown id."""
+        """End a request, or one sequence in it, in any state; ignore an unknown id."""
         request = self._requests.get(request_id)
         if request is None:
             return []
@@ -139,7 +139,7 @@ class Scheduler:
     # -- a step ---------------------------------------------------------------------------------
 
     def schedule(self) -> ScheduledStep | None:
-        """Admit requests, then choose the rows of a step; None without running sequences."""
+        """Admit requests, then choose a step's rows; None without running sequences."""
         self._began_s = self._clock()
         self.lingering.begin_step(yields=bool(self.suspended))
         self._admit()
@@ -152,7 +152,7 @@ class Scheduler:
     def update(
         self, step: ScheduledStep, sampled: SequenceOf[SampledToken | YaieError]
     ) -> list[TokenDelta]:
-        """Apply the results of a step: mark, grow, end. `sampled` is in task order.
+        """Apply a step's results: mark, grow, end. `sampled` is in task order.
 
         An error instead of a token, or raised while a sequence grows, ends that sequence only.
         """
@@ -183,7 +183,7 @@ class Scheduler:
     def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
         """Take a sampled token, and the tokens that a grammar forces after it.
 
-        One of them ends the sequence, or the sequence grows by all; they get rows in one step.
+        A token ends the sequence, or the sequence grows by all; they get rows in one step.
         """
         first = not sequence.output
         if first:
@@ -261,7 +261,7 @@ class Scheduler:
         )
 
     def _end_prompt_pass(self, request: Request, close: Close | None = None) -> None:
-        """End the prompt pass of a request; its live sequences get cursors next."""
+        """End a request's prompt pass; its live sequences get cursors next."""
         assert request.prompt_pass is not None
         self._withdraw(request.prompt_pass, close)
         request.prompt_pass = None

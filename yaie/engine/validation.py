@@ -11,7 +11,7 @@ from yaie.base.types import EngineInfo, GenerationRequest
 
 
 def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:
-    """Return the number of tokens that each sequence may sample.
+    """Return the token limit per sequence.
 
     Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the limits.
     """

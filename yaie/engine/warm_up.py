@@ -43,7 +43,7 @@ def warm_up(trial: EngineCore) -> float:
 
 
 def _run(loop: EngineLoop, batch: list[GenerationRequest]) -> str | None:
-    """Answer a batch; return the message of the first error."""
+    """Answer a batch; return the first error's message."""
     for request in batch:
         loop.submit(request)
     while loop.has_work:

@@ -85,7 +85,7 @@ class AdaptiveEviction:
             node.reuse_class = -node.reuse_class
 
     def has_changed(self, num_leaves: int) -> bool:
-        """Return True after as many outcomes as there are leaves: O(1) for each outcome."""
+        """Return True once there were as many outcomes as leaves: O(1) for each outcome."""
         if self._num_outcomes < max(_LEAST_OUTCOMES, num_leaves):
             return False
         self._num_outcomes = 0

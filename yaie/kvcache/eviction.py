@@ -24,7 +24,7 @@ def rank_lru(node: Node) -> Rank:
 
 
 class EvictionPolicy(Protocol):
-    """An order of eviction, told of the fate of each evictable leaf."""
+    """An eviction order, informed about each evictable leaf's fate."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class EvictionPolicy(Protocol):
         """Note that a sequence needs an evictable leaf again."""
 
     def note_eviction(self, node: Node) -> None:
-        """Note that a leaf loses some or all of its slots."""
+        """Note that a leaf loses slots."""
 
     def has_changed(self, num_leaves: int) -> bool:
         """Return True if so many leaves should be ranked again; resets the answer."""
@@ -131,7 +131,7 @@ class EvictionQueue:
         return None
 
     def rank_again(self) -> None:
-        """Give every leaf its present rank; O(n)."""
+        """Update every leaf's rank; O(n)."""
         self._heap = [(self.rank(node), entry, node) for _, entry, node in self._valid()]
         heapq.heapify(self._heap)
 

@@ -31,7 +31,7 @@ class Ghosts:
     """Fingerprints of a tree's last evicted prefixes."""
 
     def __init__(self, num_slots: int, namespaces: Mapping[Node, Hashable]) -> None:
-        """`namespaces`: that of each root."""
+        """`namespaces`: each root's hash."""
         self._most = min(_MOST, max(1, num_slots // BLOCK))
         self._namespaces = namespaces
         self._known: OrderedDict[int, None] = OrderedDict()  # in order of eviction
@@ -85,7 +85,7 @@ class Ghosts:
 
 
 def hashes_at(before: int, tokens: Tokens | array[int], places: slice) -> list[int]:
-    """Return the hashes after some tokens, given the hash before the first.
+    """Return the hashes after each of some tokens, from the hash before the first.
 
     That after token k is that before it times the base, plus the token and 1, modulo 2^64.
     """

@@ -69,13 +69,13 @@ class FlashInferBackend:
         return FlashInferStep(self, plan)
 
     def make_unshared(self) -> UnsharedFlashInfer:
-        """Return a view of the backend in whose steps each row reads its whole path by itself."""
+        """Return a view of the backend in which each row reads its whole path separately."""
         return UnsharedFlashInfer(self)
 
     def make_static(
         self, num_rows: int, spare_slot: int, device: torch.device
     ) -> FlashInferStaticStep:
-        """Return buffers for decode steps of up to `num_rows` rows, which can be captured.
+        """Return capturable buffers for decode steps up to `num_rows` rows.
 
         `spare_slot` is the pool's last slot and belongs to no token.
         """

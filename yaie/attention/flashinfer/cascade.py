@@ -28,7 +28,7 @@ Int32Array = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups of consecutive queries, each with the keys that its queries attend to."""
+    """Groups of consecutive queries, and each group's keys."""
 
     query_indptr: Int32Array  # [groups + 1]
     key_indptr: Int32Array  # [groups + 1]
@@ -63,7 +63,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """The groups of one step, for layers with one sliding window."""
+    """One step's groups, for layers with one sliding window."""
 
     own: Groups
     shared: Groups | None
@@ -127,7 +127,7 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 
 
 def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
-    """Return the groups of a step with rows, for layers with this sliding window.
+    """Return the groups for a step with rows and layers with this sliding window.
 
     With a window that hides a key from any row, nothing is shared: visibility depends on both
     positions, and each run reads separate keys, `window` keys before its first.
@@ -182,7 +182,7 @@ def _make_shared(paths: RowPaths) -> Cascade:
 
 
 def _slices(paths: RowPaths, segments: IntArray, lengths: IntArray) -> list[IntArray]:
-    """Return the first slots of segments. Slices: gathering a step's keys by index takes longer."""
+    """Return the segments' first slots. Slices: gathering a step's keys by index takes longer."""
     starts = paths.first_slots[segments]
     ends = (starts + lengths).tolist()
     return [paths.slots[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]

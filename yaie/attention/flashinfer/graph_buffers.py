@@ -28,19 +28,19 @@ _MOST_UNSHARED = 1.25
 
 @dataclass(frozen=True, slots=True)
 class StaticShape:
-    """The size of a step."""
+    """A step's size."""
 
     num_rows: int
     spare_slot: int  # the last slot of the pool, which belongs to no token
 
     @property
     def most_keys(self) -> int:
-        """Keys of all rows together, padding included."""
+        """Keys over all rows, padding included."""
         return int(_MOST_UNSHARED * self.spare_slot) + self.num_rows
 
 
 class FlashInferStaticStep:
-    """Buffers for steps of up to `shape.num_rows` decode rows."""
+    """Buffers for steps up to `shape.num_rows` decode rows."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class FlashInferStaticStep:
             self._wrappers[kind] = PlannedWrapper("decode", kind, workspace, queue, fixed)
 
     def holds(self, plan: StepPlan) -> bool:
-        """Return True for a step of decode rows that share few keys and fit into the buffers."""
+        """Return True if all rows are decode rows that share few keys and fit into the buffers."""
         if not 0 < plan.num_rows <= self._shape.num_rows:
             return False
         num_keys = int(plan.positions.sum()) + plan.num_rows

@@ -85,9 +85,9 @@ class PlannedWrapper:
         queue: DeviceQueue,
         fixed: FixedBuffers | None = None,
     ) -> None:
-        """`workspace`: float buffer of the device, shared by wrappers that run in turns.
+        """`workspace`: the device's float buffer, shared by wrappers that run in turns.
 
-        `fixed`: for decode only, which then has the same number of groups in every plan.
+        `fixed`: for decode only, which then has equally many groups in every plan.
         """
         self._role = role
         self._kind = kind
@@ -127,7 +127,7 @@ class PlannedWrapper:
         self._staging.mark()  # FlashInfer copies an internal buffer as well
 
     def run(self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """Return the output [queries, heads, value_width] of all planned queries.
+        """Return all planned queries' output [queries, heads, value_width].
 
         keys: [num_slots, num_kv_heads, key_width] in the layout NHD; values alike.
         """
@@ -168,7 +168,7 @@ def _make(
 
 
 def workspace_bytes(kind: LayerKind, num_multiprocessors: int) -> int:
-    """Return the size of the float buffer: a float32 partial result for every block in a grid."""
+    """Return the float buffer's size: a float32 partial result for every block in a grid."""
     blocks = 2 * num_multiprocessors + kind.num_kv_heads
     rows_in_block = 128
     partial = blocks * kind.group_size * rows_in_block * (kind.value_width + 1) * 4

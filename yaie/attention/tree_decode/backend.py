@@ -138,7 +138,7 @@ class TreeDecodeBackend:
         return self._tilings.setdefault(tiling, len(self._tilings))
 
     def cut(self, plan: StepPlan) -> list[WorkItems]:
-        """Return the items of a step, for all known tilings."""
+        """Return a step's items, for all known tilings."""
         segments = as_table(plan.segments)
         return [
             make_work_items(segments, plan.positions, tiling, self._splitting)
@@ -146,11 +146,11 @@ class TreeDecodeBackend:
         ]
 
     def load(self, plan: StepPlan, tables: list[WorkItems]) -> MetadataViews:
-        """Bring the metadata of a step to the device."""
+        """Copy a step's metadata to the device."""
         return self._metadata.load(plan, tables)
 
     def partials(self, count: int, spec: AttentionSpec) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return memory for outputs and log-sum-exps of `count` partials; float32, flat."""
+        """Return output and log-sum-exp memory for `count` partials; float32, flat."""
         outputs = count * spec.num_heads * spec.value_width
         size = outputs + count * spec.num_heads
         if len(self._workspace) < size:
@@ -201,7 +201,7 @@ class TreeDecodeStep:
         values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
-        """See `PreparedStep.attend`; padding rows of `queries`, after the plan's, give zeros."""
+        """See `PreparedStep.attend`; padding rows in `queries`, after the plan's, return zeros."""
         variant = Variant.of(spec, queries.element_size())
         index = self._backend.table_of(variant.tiling(spec))
         if index >= len(self._tables):  # a layer that `open_layers` has not seen

@@ -15,7 +15,7 @@ from yaie.device.queue import DeviceQueue, Mark
 
 @dataclass(frozen=True, slots=True)
 class TableViews:
-    """Device tensors of one tiling, int32: as `WorkItems`, and the number of items."""
+    """One tiling's device tensors, int32: as `WorkItems`, and the number of items."""
 
     count: torch.Tensor
     items: torch.Tensor
@@ -25,7 +25,7 @@ class TableViews:
 
 @dataclass(frozen=True, slots=True)
 class MetadataViews:
-    """Device tensors of a step, int32."""
+    """A step's device tensors, int32."""
 
     num_written: torch.Tensor  # [1]
     positions: torch.Tensor  # [rows]
@@ -36,7 +36,7 @@ class MetadataViews:
 
 
 class DeviceMetadata:
-    """The buffers of one backend, reused from step to step; they grow, unless fixed."""
+    """A backend's buffers, reused from step to step; they grow, unless fixed."""
 
     def __init__(self, queue: DeviceQueue, fixed: Capacity | None) -> None:
         self._queue = queue
@@ -51,7 +51,7 @@ class DeviceMetadata:
         return self._layout.capacity
 
     def load(self, plan: StepPlan, tables: Sequence[WorkItems]) -> MetadataViews:
-        """Launch the copy of a step's metadata, once the copy before has been completed.
+        """Launch the copy of a step's metadata, once the last copy is complete.
 
         Raises `ValueError` for a step beyond the fixed capacity.
         """

@@ -50,10 +50,10 @@ def attend_items(
     HAS_SOFTCAP: tl.constexpr,
     IS_QUANTIZED: tl.constexpr,
 ):
-    """Compute the partials of item `program_id(0)` for the query heads of KV head `program_id(1)`.
+    """Compute item `program_id(0)`'s partials for KV head `program_id(1)`'s query heads.
 
-    Programs past the number of items exit, so the grid can be a capacity. NARROW and WIDE are the
-    rows of a block times the group size, 0 for a class without items.
+    Programs past the number of items exit, so the grid can be a capacity. NARROW and WIDE are a
+    block's rows times the group size, 0 for a class without items.
     """
     item = tl.program_id(0)
     head = tl.program_id(1)
@@ -198,7 +198,7 @@ def _attend_block(
 
 @triton.jit
 def _as(stored, query):
-    """Return stored keys or values in the dtype of the query; int8 and fp8 are exact in it."""
+    """Return stored keys or values in the query's dtype; int8 and fp8 are exact in it."""
     if stored.dtype == query.dtype:
         return stored
     else:  # noqa: RET505, a jit function has one return a branch
@@ -219,7 +219,7 @@ def merge_partials(
     BLOCK_H: tl.constexpr,
     HAS_SINKS: tl.constexpr,
 ):
-    """Merge the partials of row `program_id(0)` for BLOCK_H query heads; none give zeros.
+    """Merge row `program_id(0)`'s partials for BLOCK_H query heads; none give zeros.
 
     Sinks join the denominator here, once for the whole path.
     """
@@ -284,7 +284,7 @@ def write_rows(
     BLOCK_H: tl.constexpr,
     IS_QUANTIZED: tl.constexpr,
 ):
-    """Write the new keys and values of the row that `program_id(0)` names into its slot."""
+    """Write row `program_id(0)`'s new keys and values into its slot."""
     index = tl.program_id(0)
     if index < tl.load(num_rows):
         row = tl.load(rows + index).to(tl.int64)
@@ -315,7 +315,7 @@ def _write_heads(
     BLOCK_H: tl.constexpr,
     IS_QUANTIZED: tl.constexpr,
 ):
-    """Write all heads of one row, rounded to the target's dtype, or to int8 with a scale each."""
+    """Write all heads of a row, rounded to the target's dtype, or to int8 with a scale each."""
     head = tl.arange(0, BLOCK_H).to(tl.int64)
     column = tl.arange(0, BLOCK)
     is_head = head < NUM_KV_HEADS

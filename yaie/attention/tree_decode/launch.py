@@ -25,7 +25,7 @@ def launch_items(
     outputs: torch.Tensor,
     lses: torch.Tensor,
 ) -> None:
-    """Compute the partials of all items; tensors as in `PreparedStep.attend`.
+    """Compute all items' partials; tensors as in `PreparedStep.attend`.
 
     outputs: float32 [partials, num_heads, value_width], flat; lses: [partials, num_heads], flat.
     has_wide: False takes the variant without wide items, which needs fewer registers.
@@ -77,7 +77,7 @@ def launch_merge(
     lses: torch.Tensor,
     merged: torch.Tensor,
 ) -> None:
-    """Merge the partials of each row into `merged` [rows, num_heads, value_width]."""
+    """Merge each row's partials into `merged` [rows, num_heads, value_width]."""
     merge_partials[(len(merged), -(-spec.num_heads // variant.merged_heads))](
         outputs,
         lses,
@@ -141,5 +141,5 @@ def _scales(pool: StoredRows) -> torch.Tensor:
 
 
 def _with_whole_heads(rows: torch.Tensor) -> torch.Tensor:
-    """Make the elements of each head contiguous, as the kernels read them; rarely a copy."""
+    """Make each head's elements contiguous, as the kernels read them; rarely a copy."""
     return rows if rows.stride(2) == 1 else rows.contiguous()

@@ -65,7 +65,7 @@ def _errors(
     kv_dtype: torch.dtype,
     device: torch.device,
 ) -> Iterator[tuple[str, float]]:
-    """Yield each step's name, and the largest error of a head."""
+    """Yield each step's name and its largest head error."""
     plans = plan_probe(Variant.of(spec, dtype.itemsize).tiling(spec))
     shape = LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
     found, expected = (
@@ -95,7 +95,7 @@ def _errors(
 
 
 class _Side:
-    """One of the two backends, with a pool of one layer."""
+    """One backend under comparison, with a one-layer pool."""
 
     def __init__(
         self, backend: AttentionBackend, spec: AttentionSpec, pool: KVPool, device: torch.device

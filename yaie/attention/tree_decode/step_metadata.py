@@ -27,7 +27,7 @@ class Capacity:
 
     @classmethod
     def of(cls, plan: StepPlan, tables: Sequence[WorkItems]) -> Capacity:
-        """Return the exact needs of a step."""
+        """Return a step's exact needs."""
         return cls(
             rows=plan.num_rows,
             keys=len(as_table(plan.segments).slots),
@@ -36,7 +36,7 @@ class Capacity:
         )
 
     def holds(self, other: Capacity) -> bool:
-        """Return True if a step of these needs fits."""
+        """Return True if a step with these needs fits."""
         return all(getattr(self, each.name) >= getattr(other, each.name) for each in fields(self))
 
     def grow_for(self, other: Capacity) -> Capacity:
@@ -51,7 +51,7 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A range of the buffer, in elements."""
+    """A buffer range, in elements."""
 
     begin: int
     length: int
@@ -64,7 +64,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class TableSections:
-    """The sections of one tiling's items."""
+    """One tiling's item sections."""
 
     count: Section  # the number of items, first element
     items: Section

@@ -21,7 +21,7 @@ _HEADS_MERGED = 8  # by one program
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Block sizes of the kernels for one layer; lines are rows times the group size."""
+    """The kernels' block sizes for one layer; lines are rows times the group size."""
 
     narrow: int  # lines of a narrow item's block; 0: the group is too large for one
     wide: int
@@ -55,7 +55,7 @@ class Variant:
         )
 
     def tiling(self, spec: AttentionSpec) -> Tiling:
-        """Return how the rows of a step are cut into blocks for the layer."""
+        """Return the tiling that cuts a step's rows into blocks for the layer."""
         group = spec.group_size
         return Tiling(
             spec.sliding_window, self.narrow // group, self.wide // group, spec.num_kv_heads

@@ -30,7 +30,7 @@ ITEM_WIDTH = 8  # one sector of 32 bytes; the last field is unused
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """Rule by which long ranges of keys are cut, so that all processors have work."""
+    """Rule for cutting long key ranges, so that all processors have work."""
 
     target_programs: int  # cut no further once a launch has as many
     least_keys: int = 128  # a multiple of `rounding`
@@ -49,7 +49,7 @@ class Splitting:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A kernel variant's row blocks. Layers of one tiling share their items."""
+    """A kernel variant's row blocks. Layers with one tiling share their items."""
 
     window: int | None  # visible keys of a row, as in `AttentionSpec`
     narrow_rows: int  # most rows of a narrow item; 0: the variant has wide items only
@@ -59,7 +59,7 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """The items of one tiling, those with most keys first, and the partials of each row."""
+    """One tiling's items, most keys first, and each row's partials."""
 
     items: IndexArray  # [items, ITEM_WIDTH], columns `ITEM_FIELDS`
     indptr: IndexArray  # [rows + 1] the partials of row r are partials[indptr[r] : indptr[r + 1]]
@@ -86,10 +86,10 @@ class _Blocks:
 def make_work_items(
     segments: SegmentTable, positions: IntArray, tiling: Tiling, splitting: Splitting
 ) -> WorkItems:
-    """Return the items of a step: over all of them, each row meets each visible key once.
+    """Return a step's items: over all of them, each row meets each visible key once.
 
     positions: [rows]. Keys invisible to all rows in a block are omitted. An item's first key is its
-    index in the slots of the table.
+    index in the table's slots.
     """
     columns = dict(zip(COLUMNS, segments.table.T, strict=True))
     blocks = _row_blocks(columns, positions, tiling)
@@ -120,7 +120,7 @@ def make_work_items(
 
 
 def _row_blocks(columns: dict[str, IntArray], positions: IntArray, tiling: Tiling) -> _Blocks:
-    """Cut the rows of each segment; `columns` are the segments' columns."""
+    """Cut each segment's rows; `columns` are the segments' columns."""
     first_position, lengths = columns["first_position"], columns["end_slot"] - columns["first_slot"]
     rows = columns["end_row"] - columns["first_row"]
     is_wide = rows > tiling.narrow_rows

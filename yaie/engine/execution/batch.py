@@ -22,14 +22,14 @@ from yaie.models.architecture.layer_shapes import layer_of
 
 
 class PooledModel(NamedTuple):
-    """The attention layers of a model, and their keys and values."""
+    """A model's attention layers, and their keys and values."""
 
     specs: Sequence[AttentionSpec]
     pool: KVPool
 
 
 class RowTensors(NamedTuple):
-    """The rows of a step on the device; each [rows]."""
+    """A step's rows on the device; each [rows]."""
 
     token_ids: torch.Tensor
     positions: torch.Tensor
@@ -37,7 +37,7 @@ class RowTensors(NamedTuple):
 
 
 class Batch:
-    """The tensors of one step. Implements `LayerExecutor` and `DecoderStep`."""
+    """One step's tensors. Implements `LayerExecutor` and `DecoderStep`."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Batch:
         model: PooledModel,
         prepared: PreparedStep,
     ) -> None:
-        """`logit_rows` is 0 for logits of all rows."""
+        """`logit_rows` is 0 to compute logits for all rows."""
         self.token_ids, self.positions, self.row_slots = rows
         self.logit_rows = logit_rows
         self._specs = model.specs
@@ -57,7 +57,7 @@ class Batch:
     def of(
         cls, plan: StepPlan, model: PooledModel, backend: AttentionBackend, device: torch.device
     ) -> Batch:
-        """Return the tensors of a plan."""
+        """Return a plan's tensors."""
         return cls(
             RowTensors(
                 torch.from_numpy(plan.token_ids).to(device),
@@ -89,7 +89,7 @@ class Batch:
         return self._pool.keys(layer), self._pool.values(layer)
 
     def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """See `DecoderStep.write`; keys of an int8 pool are spread first."""
+        """See `DecoderStep.write`; an int8 pool's keys are spread first."""
         pool_keys, pool_values = self.view_stored(spec)
         if isinstance(pool_keys, QuantizedRows):
             keys = spread(keys)
@@ -106,7 +106,7 @@ class Batch:
 
 
 def row_slots(plan: StepPlan) -> IntArray:
-    """Return the slot of each row [rows]; -1: its keys and values are in the pool already."""
+    """Return each row's slot [rows]; -1: its keys and values are in the pool already."""
     slots = np.full(plan.num_rows, -1, dtype=np.int64)
     slots[plan.written_rows] = plan.slots[plan.written_rows]
     return slots

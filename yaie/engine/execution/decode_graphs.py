@@ -34,7 +34,7 @@ Forward = Callable[[Batch], torch.Tensor]  # to logits [rows, vocab]
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """The captured decode steps of an executor."""
+    """An executor's captured decode steps."""
 
     sizes: tuple[int, ...]  # rows, ascending, over all methods
     capture_s: float
@@ -42,7 +42,7 @@ class GraphReport:
 
 
 class DecodeGraphs:
-    """The captured decode steps of one model."""
+    """One model's captured decode steps."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class DecodeGraphs:
         *,
         max_rows: int,
     ) -> DecodeGraphs:
-        """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
+        """Capture every size up to `max_rows`, the largest first: smaller steps reuse its memory.
 
         The last slot of the pool belongs to no token. Sizes that do not fit into memory are
-        skipped; of a method or a model that cannot be captured, all of them.
+        skipped; all sizes of a method or a model that cannot be captured.
         """
         began = time.perf_counter()
         chooser: MethodSelector | None = None
@@ -98,7 +98,7 @@ class DecodeGraphs:
         return cls(steps, report, chooser)
 
     def execute(self, plan: StepPlan) -> torch.Tensor | None:
-        """Return the logits [rows, vocab] of a decode step; None if no graph serves it.
+        """Return a decode step's logits [rows, vocab]; None if no graph serves it.
 
         The next call overwrites them.
         """
@@ -117,7 +117,7 @@ class DecodeGraphs:
 
 
 class _StepMaker:
-    """The captures of one model; all write into the same logits."""
+    """One model's captures; all write into the same logits."""
 
     def __init__(self, model: PooledModel, queue: DeviceQueue, forward: Forward) -> None:
         self._model = model
@@ -147,7 +147,7 @@ class _StepMaker:
 
 
 class _CapturedStep:
-    """The graph of one batch size, with its buffers."""
+    """One batch size's graph, with its buffers."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ INTERVAL_S = 1.0
 
 
 class DeviceMemoryGauge:
-    """The last measurement of one device. Used on the thread that runs the device's queue."""
+    """One device's last measurement. Used on the thread that runs the device's queue."""
 
     def __init__(self, device: torch.device, clock: Callable[[], float] = time.monotonic) -> None:
         self._queue = make_queue(device)

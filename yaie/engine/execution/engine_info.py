@@ -11,7 +11,7 @@ from yaie.engine.execution.executor_choice import TokenSampler
 
 
 def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSampler) -> EngineInfo:
-    """Return what a ready engine reports of itself to clients."""
+    """Return the properties that a ready engine reports to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
     traits = executor.attention_traits

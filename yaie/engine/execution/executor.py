@@ -19,11 +19,11 @@ class Executor(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the executor, as in `EngineInfo.execution`."""
+        """The executor's name, as in `EngineInfo.execution`."""
 
     @property
     def attention_backend(self) -> str:
-        """Name of the attention implementation, as in `EngineInfo.attention_backend`."""
+        """The attention implementation's name, as in `EngineInfo.attention_backend`."""
 
     @property
     def loaded(self) -> LoadedModel:
@@ -31,7 +31,7 @@ class Executor(Protocol):
 
     @property
     def pool(self) -> KVPool:
-        """The keys and values of all slots."""
+        """All slots' keys and values."""
 
     @property
     def kernels(self) -> Library | None:
@@ -43,14 +43,14 @@ class Executor(Protocol):
 
     @property
     def attention_choice(self) -> MethodChoice | None:
-        """The attention method of the last decode step; None if there was no choice."""
+        """The last decode step's attention method; None if there was no choice."""
 
     @property
     def attention_traits(self) -> DeviceTraits | None:
         """The device traits that the cost model uses; None if there is no choice."""
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
-        """Compute all rows of a plan and write their keys and values into the pool.
+        """Compute all plan rows and write their keys and values into the pool.
 
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order of
         `plan.logit_rows`. A plan without logit rows is computed too.

@@ -42,9 +42,9 @@ def choose_executor(
     packed: PackedWeights | None = None,
     config: EngineConfig | None = None,
 ) -> Executor:
-    """Allocate the pool and return the fastest executor of the model.
+    """Allocate the pool and return the model's fastest executor.
 
-    With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
+    With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; for
     other models the linear layers are packed. Either frees the originals. On a GPU the layers of a
     recognised decoder are fused; with a `config`, the pool's size is measured and decode steps are
     captured. `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
@@ -112,7 +112,7 @@ def _executor_for_a_gpu(
 def _open_backend(
     loaded: LoadedModel, wanted: AttentionBackendName, exact: bool
 ) -> AttentionBackend:
-    """Return the backend that is ready for the model; of "auto", the first that can compute it."""
+    """Return the backend that is ready for the model; for "auto", the first that can compute it."""
 
     def open_layers(backend: AttentionBackend) -> AttentionBackend:
         backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
@@ -138,15 +138,15 @@ def _open_backend(
 
 
 class TokenSampler(Protocol):
-    """The sampler of one model. A seed gives the same tokens with every sampler."""
+    """One model's sampler. A seed gives the same tokens with every sampler."""
 
     @property
     def truncation_kernel(self) -> str | None:
-        """Name of the device's truncation, as in `EngineInfo.truncation_kernel`."""
+        """The device truncation's name, as in `EngineInfo.truncation_kernel`."""
 
     @property
     def num_late_captures(self) -> int:
-        """Number of programs that were captured after `prepare`."""
+        """Programs captured after `prepare`."""
 
     def prepare(self) -> None:
         """Capture what most requests need, before any caller waits; elsewhere do nothing."""
@@ -163,7 +163,7 @@ class TokenSampler(Protocol):
 
 
 def choose_sampler(executor: Executor, *, max_tasks: int, exact: bool) -> TokenSampler:
-    """Return the sampler for the device of an executor; it samples `max_tasks` tokens at once."""
+    """Return the sampler for an executor's device; it samples `max_tasks` tokens at once."""
     loaded = executor.loaded
     if loaded.device.type == "cpu":
         return CpuSampler(loaded.vocab_size, exact=exact, kernels=executor.kernels)

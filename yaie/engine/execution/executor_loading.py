@@ -63,7 +63,7 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
 
 
 def _pack(config: EngineConfig) -> Executor | str:
-    """Return the executor of a model that was packed now, or the reason it is unusable.
+    """Return the executor for a newly packed model, or the reason it is unusable.
 
     A reason and not an error: an error's traceback would keep the model in memory.
     """

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class MemoryMeter(Protocol):
-    """Measurements of a device's memory, in bytes."""
+    """A device's memory measurements, in bytes."""
 
     def free(self) -> int:
         """Return the memory that can still be allocated."""
@@ -41,7 +41,7 @@ class MemoryMeter(Protocol):
 
 
 class CudaMeter:
-    """The memory of a CUDA device, as torch's allocator takes it."""
+    """A CUDA device's memory, as torch's allocator takes it."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -53,7 +53,7 @@ class CudaMeter:
         return free
 
     def peak(self, run: Callable[[], object]) -> int:
-        """See `MemoryMeter.peak`. Reserved memory counts: fragments of it are lost to the pool."""
+        """See `MemoryMeter.peak`. Reserved memory counts: fragments in it are lost to the pool."""
         release_unused(self._device)
         before = torch.cuda.memory_reserved(self._device)
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -70,8 +70,8 @@ def size_pool(
 ) -> LoadedModel:
     """Return the model with the number of slots that the largest step leaves memory for.
 
-    `make_executor` allocates a pool of the given model's slots and returns its executor.
-    Raises `NotEnoughMemory` with the setting to change and the value that fits.
+    `make_executor` allocates the model's pool and returns its executor. Raises `NotEnoughMemory`
+    with the setting to change and the value that fits.
     """
     step = _largest_step(loaded, config, make_executor, meter)
     metadata = loaded.metadata
@@ -106,7 +106,8 @@ def _largest_step(
 ) -> int:
     """Return the peak memory of a step with `max_step_rows` rows.
 
-    Raises `NotEnoughMemory` if there is none: with the largest of half, a quarter ... that fits.
+    Raises `NotEnoughMemory` if there is none: with the largest that fits: half, a quarter ... that
+    fits.
     """
     wanted = rows = config.max_step_rows
     weights = format_size(loaded.metadata.weight_bytes)
@@ -148,7 +149,7 @@ def _try_step(
 
 
 def largest_plan(num_rows: int, max_len: int, num_logits: int) -> StepPlan:
-    """Return a step that computes prompts of up to `max_len` tokens, `num_rows` rows in all.
+    """Return a step with prompts up to `max_len` tokens long, `num_rows` rows in all.
 
     The last `num_logits` rows yield logits. Slots are those from 0 on.
     """

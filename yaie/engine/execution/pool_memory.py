@@ -18,7 +18,7 @@ _SHARE_THAT_FITS = 0.9  # share of free memory; steps need the rest
 
 
 class PoolMemory:
-    """The pool of one model; on a CPU in huge pages, prefaulted ahead of the slots in use."""
+    """One model's pool; on a CPU in huge pages, prefaulted ahead of the slots in use."""
 
     def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
         """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device.
@@ -38,7 +38,7 @@ class PoolMemory:
         )
 
     def note_use(self, plan: StepPlan) -> None:
-        """Note that the slots of a plan's rows are in use."""
+        """Note that a plan's slots are in use."""
         self._prefault.note_use(int(plan.slots.max(initial=-1)))
 
     def advance(self) -> bool:

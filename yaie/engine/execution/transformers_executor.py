@@ -111,7 +111,7 @@ class TransformersExecutor:
 
     @torch.inference_mode()
     def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:
-        """Capture decode steps of up to `max_rows` rows, if queue and backend can be captured.
+        """Capture decode steps up to `max_rows` rows, if queue and backend can be captured.
 
         Steps beyond those run as before.
         """

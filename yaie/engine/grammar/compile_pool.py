@@ -148,7 +148,7 @@ def _start_stopwatch() -> Stopwatch:
 
 
 def _for_field(error: YaieError, param: str) -> YaieError:
-    """Return the error in the words of another request with the same grammar."""
+    """Return the error, reworded for another request with the same grammar."""
     if error.param is None or error.param == param:
         return error
     message = error.message.removeprefix(error.param)

@@ -79,7 +79,7 @@ class GrammarCompiler:
             self._get_tokenizer("grammar")
 
     def compile(self, grammar: Grammar) -> GrammarState:
-        """Return a new state at the start of an answer; takes milliseconds to seconds.
+        """Return a new state at an answer's start; takes milliseconds to seconds.
 
         Raises `InvalidRequest` if the grammar is wrong, too large, or beyond what is supported.
         """

@@ -18,9 +18,9 @@ _BITS = 32
 
 
 class GrammarState:
-    """The state of one answer under a grammar.
+    """One answer's state under a grammar.
 
-    End tokens never reach the matcher: one of them is allowed where the text is complete.
+    End tokens never reach the matcher: an end token is allowed where the text is complete.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class GrammarState:
         self._mask = None
 
     def is_end(self, token_id: int) -> bool:
-        """Return True for a token that ends an answer, of which the text shows nothing."""
+        """Return True for a token that ends an answer and is absent from the text."""
         return token_id in self._end_token_ids
 
     def allows(self, token_id: int) -> bool:
@@ -95,7 +95,7 @@ class GrammarState:
         )
 
     def observe(self, token_id: int) -> None:
-        """Advance by a token of the answer.
+        """Advance by one token.
 
         Raises `InvalidRequest` if the grammar is too complex, or excludes the token.
         """
@@ -108,7 +108,7 @@ class GrammarState:
         self.is_over = self._matcher.is_stopped()
 
     def find_forced(self) -> list[int]:
-        """Return the tokens that must come next, whatever the model says; often none.
+        """Return the tokens that must come next, whatever the logits are; often none.
 
         They are the tokens into which the tokenizer itself divides that text.
         """

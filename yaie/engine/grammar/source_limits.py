@@ -75,7 +75,7 @@ def _check_exact(value: object, name: str, param: str) -> None:
 
 
 def depth_of(grammar: Grammar) -> int:
-    """Return the depth of nested brackets outside literals."""
+    """Return the bracket depth outside literals."""
     flat = _FLAT.get(grammar.kind)
     source = flat.sub("", grammar.source) if flat else grammar.source
     depth = deepest = 0

@@ -50,8 +50,8 @@ class TokenTable:
     ) -> None:
         """Read the tokens; `pause` lets other threads run and is called every few hundred tokens.
 
-        `vocab_size` is that of the logits: ids without a token get a name that is no text. Raises
-        `ValueError` if the tokenizer has more tokens.
+        `vocab_size` is the width of the logits: ids without a token get a name that is no text.
+        Raises `ValueError` if the tokenizer has more tokens.
         """
         if tokenizer.vocab_size > vocab_size:
             raise ValueError(
@@ -76,7 +76,7 @@ class TokenTable:
         self.tokens: Sequence[bytes] = tokens
 
     def __call__(self, text: str) -> list[int]:
-        """Return the token ids of `text`."""
+        """Return `text` as token ids."""
         batch = self._fast.encode_batch_fast([text], add_special_tokens=False)
         ids: list[int] = batch[0].ids
         return ids

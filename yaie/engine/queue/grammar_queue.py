@@ -29,7 +29,7 @@ class PendingGrammar:
 
 
 class GrammarQueue:
-    """The waiting requests of one engine core."""
+    """One engine core's requests without a compiled grammar."""
 
     def __init__(self, compiler: GrammarCompiler, threads: CompilePool | None = None) -> None:
         self._compiler = compiler
@@ -69,7 +69,7 @@ class GrammarQueue:
         return False
 
     def abort(self, request_id: str, index: int | None) -> Request | None:
-        """Return and forget an aborted request; of a single sequence only note the end."""
+        """Return and forget an aborted request; for a single sequence only note the end."""
         entry = self._entries.get(request_id)
         if entry is None:
             return None

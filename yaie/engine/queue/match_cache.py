@@ -11,7 +11,7 @@ from yaie.kvcache.radix_tree import RadixTree
 
 
 class MatchCache:
-    """The match of each waiting request, for one version of the tree."""
+    """Each waiting request's match, for one tree version."""
 
     def __init__(self, tree: RadixTree) -> None:
         self._tree = tree
@@ -19,7 +19,7 @@ class MatchCache:
         self._matches: dict[Request, Match] = {}
 
     def find(self, request: Request) -> Match:
-        """Return the longest cached prefix of the request's prompt."""
+        """Return the prompt's longest cached prefix."""
         if self._version != self._tree.version:
             self._matches.clear()
             self._version = self._tree.version
@@ -30,18 +30,18 @@ class MatchCache:
         return match
 
     def count_uncached(self, request: Request) -> int:
-        """Return the number of prompt tokens that need a row."""
+        """Count the prompt tokens that need a row."""
         if request.num_missing_prompt_logprobs:
             return len(request.prompt)  # every token needs a row, cached or not
         return len(request.prompt) - self.find(request).num_computed
 
     @staticmethod
     def count_new(request: Request, match: Match) -> int:
-        """Return the number of rows that a prompt adds: known tokens have theirs already."""
+        """Count the rows that a prompt adds: known tokens have theirs already."""
         if request.num_missing_prompt_logprobs:
             return len(request.prompt)
         return len(request.prompt) - match.num_known
 
     def forget(self, request: Request) -> None:
-        """Drop the look-up of a request that has left the queue."""
+        """Drop the look-up for a request that left the queue."""
         self._matches.pop(request, None)

@@ -18,7 +18,7 @@ Key = TypeVar("Key", int, bytes)
 
 
 class FirstComeFirstServed(AdmissionPolicy):
-    """The order of arrival: `fcfs`."""
+    """Arrival order: `fcfs`."""
 
     def __init__(self) -> None:
         self._queue: OrderedDict[Request, None] = OrderedDict()  # in order of arrival
@@ -40,7 +40,7 @@ class FirstComeFirstServed(AdmissionPolicy):
 
 
 class InKeyOrder(AdmissionPolicy, Generic[Key]):
-    """The order of a key that never changes, lowest first, then of arrival."""
+    """Order by a constant key, lowest first, then by arrival."""
 
     def __init__(self) -> None:
         self._waiting: set[Request] = set()
@@ -48,7 +48,7 @@ class InKeyOrder(AdmissionPolicy, Generic[Key]):
 
     @abstractmethod
     def key(self, request: Request) -> Key:
-        """Return the key of a request."""
+        """Return a request's key."""
 
     def add(self, request: Request) -> None:
         """Queue a request."""
@@ -63,7 +63,7 @@ class InKeyOrder(AdmissionPolicy, Generic[Key]):
             heapq.heapify(self._heap)
 
     def next(self, clock: int) -> Request | None:
-        """Return the request of the lowest key."""
+        """Return the request with the lowest key."""
         while self._heap and self._heap[0][2] not in self._waiting:
             heapq.heappop(self._heap)
         return self._heap[0][2] if self._heap else None
@@ -73,11 +73,11 @@ class InKeyOrder(AdmissionPolicy, Generic[Key]):
 
 
 class ByPriority(InKeyOrder[int]):
-    """The order of priority numbers, lowest first, then of arrival: `priority`.
+    """Order by priority number, lowest first, then by arrival: `priority`.
 
     High numbers are also the first to be preempted and the last to resume. They may starve, unless
-    a wait lowers them: by one for every `aging` tokens. As all age alike, the order of two requests
-    never changes, and neither do their keys: the number in tokens after the arrival.
+    a wait lowers them: by one for every `aging` tokens. All requests age alike, so their order and
+    their keys never change: the number in tokens after the arrival.
     """
 
     def __init__(self, aging: int = 0) -> None:
@@ -130,7 +130,7 @@ def make_policy(
     *,
     aging: int = 0,
 ) -> AdmissionPolicy:
-    """Return the policy of that name; raise `ConfigError` if it is unknown.
+    """Return the policy with that name; raise `ConfigError` if it is unknown.
 
     `aging`: full steps that lower a priority number by one; 0: none does.
     """

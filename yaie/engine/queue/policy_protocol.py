@@ -18,7 +18,7 @@ FreeSlots = Callable[[], int]  # slots that no node owns
 
 
 class AdmissionPolicy(Protocol):
-    """The order of waiting requests, and the rank of admitted ones when slots are short."""
+    """Orders waiting requests, and ranks admitted requests when slots are short."""
 
     def add(self, request: Request) -> None:
         """Queue a request."""
@@ -34,10 +34,10 @@ class AdmissionPolicy(Protocol):
         """Return the request to admit next, still queued; None if the queue is empty."""
 
     def __len__(self) -> int:
-        """Return the length of the queue."""
+        """Return the queue length."""
 
     def charge(self, tenant: str, tokens: float) -> None:
-        """Note what the engine spends on a tenant, in computed tokens; for shares of tenants."""
+        """Note what the engine spends on a tenant, in computed tokens; for tenant shares."""
         return
 
     def reason(self, request: Request) -> Reason:

@@ -23,16 +23,16 @@ AGED_SHARE = 0.6
 
 
 class PrefixAware(ScoredPolicy):
-    """The order of saved waits per uncached token, highest first: `prefix-aware`.
+    """Order by saved wait per uncached token, highest first: `prefix-aware`.
 
     A request admitted first saves recomputing its cached tokens, as far as they risk eviction, and
     its own wait. In tokens,
 
         score = (mean cost + number waiting x risk x cached tokens) / cost
 
-    The risk is the cost of all that waits over the free slots, at most 1: without shortage of slots
-    nothing is evicted. Requests that have waited longer than `patience` get a share of the admitted
-    tokens, oldest first. Only tenants whose turn it is compete.
+    The risk is the cost of all waiting requests over the free slots, at most 1: while slots suffice
+    nothing is evicted. Requests that have waited longer than `patience` receive a share of the
+    admitted tokens, oldest first. Only tenants whose turn it is compete.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class PrefixAware(ScoredPolicy):
         super().remove(request)
 
     def charge(self, tenant: str, tokens: float) -> None:
-        """Add to the service of a tenant."""
+        """Add to a tenant's service."""
         self._tenants.charge(tenant, tokens)
 
     def reason(self, request: Request) -> Reason:
@@ -121,6 +121,6 @@ class PrefixAware(ScoredPolicy):
 
 
 def first_of(are_best: np.ndarray, arrival: np.ndarray) -> int:
-    """Return the position of the first arrival among equals."""
+    """Return the index of the first arrival among equals."""
     ties = np.flatnonzero(are_best)
     return int(ties[arrival[ties].argmin()])

@@ -38,7 +38,7 @@ class ServiceRate:
         self._seen = dict.fromkeys(_COUNTED, 0)
 
     def observe(self, stats: EngineStats, seconds: float) -> None:
-        """Add a step of so many seconds; `stats` has the counters after it.
+        """Add a step that took `seconds`; `stats` has the counters after it.
 
         Steps without a backlog are partly empty: their rows count only before the first with one.
         """
@@ -62,14 +62,14 @@ class ServiceRate:
 
     @property
     def uncached_share(self) -> float:
-        """Share of prompt tokens that were computed; 1 before the first."""
+        """Computed share of prompt tokens; 1 before the first."""
         if not self._totals["prompt_tokens"]:
             return 1.0
         return 1.0 - self._totals["cached_tokens"] / self._totals["prompt_tokens"]
 
     @property
     def output_len(self) -> float:
-        """Tokens of an answer; 0 before the first."""
+        """Tokens per answer; 0 before the first."""
         return self._totals["output_tokens"] / max(1.0, self._totals["num_started"])
 
 
@@ -77,7 +77,7 @@ class Backlog:
     """The requests that wait for admission: their work together, and the end of their patience."""
 
     def __init__(self, timeout_s: float = 0.0) -> None:
-        """`timeout_s`: longest wait of any request; 0 sets no limit."""
+        """`timeout_s`: longest wait for any request; 0 sets no limit."""
         self.rate = ServiceRate(lambda: bool(self._waiting) or self._had_overdue)
         self._timeout_s = timeout_s or math.inf
         self.waits = WaitTracker()
@@ -133,12 +133,12 @@ class Backlog:
         )
 
     def oldest_wait_s(self, now: float) -> float:
-        """Return the wait of the oldest request until now; 0 if none waits."""
+        """Return the oldest request's wait until now; 0 if none waits."""
         oldest = next(iter(self._waiting), None)
         return 0.0 if oldest is None else now - oldest.arrived_s
 
     def limit_s(self, request: Request) -> float:
-        """Return the longest wait of a request; infinity without a limit."""
+        """Return a request's longest allowed wait; infinity without a limit."""
         own_s = request.queue_timeout_s
         return self._timeout_s if own_s is None else min(own_s, self._timeout_s)
 
@@ -154,7 +154,7 @@ class Backlog:
         return overdue
 
     def make_timeout(self, request: Request) -> QueueTimedOut:
-        """Return the error of an overdue request; it advises by the limit that ended it."""
+        """Return an overdue request's error; it advises by the limit that ended it."""
         limit_s, after_s = self.limit_s(request), self.retry_after_s
         is_own = limit_s < self._timeout_s
         whose = "its own limit" if is_own else "the engine's queue timeout"
@@ -180,7 +180,7 @@ class Backlog:
 
     @property
     def retry_after_s(self) -> float:
-        """Whole seconds until the last of the waiting is admitted, within `RETRY_AFTER_S`.
+        """Whole seconds until the last waiting request is admitted, within `RETRY_AFTER_S`.
 
         Running sequences are ignored: the same number of rows still runs at the end of that time.
         """

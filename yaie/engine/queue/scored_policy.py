@@ -89,7 +89,7 @@ class ScoredPolicy(AdmissionPolicy):
 
     @abstractmethod
     def _best(self, clock: int, count: int) -> int:
-        """Return the index of the best score among the first `count`."""
+        """Return the best score's index among the first `count`."""
 
     def _oldest_of(self, are_best: np.ndarray) -> int:
         """Return the first arrival among equal scores; indexes do not follow age."""
@@ -98,7 +98,7 @@ class ScoredPolicy(AdmissionPolicy):
 
 
 class LongestPrefixMatch(ScoredPolicy):
-    """The order of cached tokens, most first: `lpm`. Uncached requests may starve."""
+    """Order by cached tokens, most first: `lpm`. Uncached requests may starve."""
 
     def _best(self, clock: int, count: int) -> int:
         cached = self._length[:count] - self._cost[:count]

@@ -17,10 +17,10 @@ _MAX_IDLE = 1024  # tenants without waiting requests that are remembered
 
 
 class TenantShares:
-    """Service of tenants by number."""
+    """Tenants' service, by tenant index."""
 
     def __init__(self, slack: float, weights: Mapping[str, float] | None = None) -> None:
-        """`slack`: tenants within so many tokens of the least served have their turn too."""
+        """`slack`: tenants within this many tokens above the least served have their turn too."""
         self._slack = slack
         self._weights = dict(weights or {})
         self._numbers: dict[str, int] = {}
@@ -33,7 +33,7 @@ class TenantShares:
 
     @property
     def num_known(self) -> int:
-        """Number of tenants that are remembered."""
+        """Number of remembered tenants."""
         return len(self._numbers)
 
     def enter(self, tenant: str) -> int:
@@ -82,7 +82,7 @@ class TenantShares:
         return have_turn[numbers]
 
     def _raise_level(self) -> float:
-        """Bring the level up to date; return the service of the least served that waits."""
+        """Bring the level up to date; return the least served waiting tenant's service."""
         service = self._service[self._waiting > 0]
         progress, self._progress = self._progress, 0.0
         if not len(service):
@@ -107,7 +107,8 @@ class TenantShares:
     def _forget_idle(self) -> None:
         """Forget idle tenants near the level or below: they would return at the level anyway.
 
-        The level rises to the median of the idle ones, so that memory is bounded: half of them go.
+        The level rises to the idle tenants' median, so that memory is bounded: half of them are
+        dropped.
         """
         numbers = np.array(list(self._numbers.values()))
         idle = self._service[numbers[self._waiting[numbers] == 0]]

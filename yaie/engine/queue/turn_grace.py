@@ -19,7 +19,7 @@ LINGER_S = 0.05  # a tool call or a program answers sooner; people take seconds
 
 
 class Lingering:
-    """Cursors of ended turns, oldest first.
+    """Ended turns' cursors, oldest first.
 
     Each cursor stays open through one step, or for `LINGER_S` if the step is shorter. It yields
     earlier to an admitted request.

@@ -26,7 +26,7 @@ class _Record:
 
 
 class WaitTracker:
-    """Records of waiting times; the number of tenants is bounded."""
+    """Waiting-time records; the number of tenants is bounded."""
 
     def __init__(self) -> None:
         self.num_waiting_tenants = 0
@@ -50,7 +50,7 @@ class WaitTracker:
         self.num_waiting_tenants -= not record.num_waiting
 
     def admit(self, request: Request, now: float, tokens: int) -> None:
-        """Count an admission that computes `tokens` of the prompt; after `leave`."""
+        """Count an admission that computes `tokens` prompt tokens; after `leave`."""
         waited_s = now - request.arrived_s
         self._counts[bisect_left(WAIT_BOUNDS_S, waited_s)] += 1
         self._total_s += waited_s

@@ -48,7 +48,7 @@ _Result = int | YaieError | None  # None until the token is known
 
 @dataclass(slots=True)
 class _Routes:
-    """Indices of tasks by the path to their tokens; with forbidden ids for those in place."""
+    """Task indices by the path to their tokens; with forbidden ids for those in place."""
 
     in_place: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     copied: list[int] = field(default_factory=list)  # from copies of their rows
@@ -59,7 +59,7 @@ class _Routes:
 
 
 class CpuSampler:
-    """The sampler of one model, in the kernel library or in torch."""
+    """One model's sampler, in the kernel library or in torch."""
 
     truncation_kernel = None  # devices only
     num_late_captures = 0
@@ -161,7 +161,7 @@ class CpuSampler:
         return routes
 
     def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
-        """Return the maximum of each row and its lowest id. NaN wins every comparison."""
+        """Return each row's maximum and its lowest id. NaN wins every comparison."""
         if self._kernels is not None:
             return best_tokens(self._kernels, logits.numpy())
         best, best_ids = logits.max(dim=-1)
@@ -175,7 +175,7 @@ class CpuSampler:
         in_place: Sequence[tuple[int, NDArray[np.int64]]],
         results: list[_Result],
     ) -> None:
-        """Fill `results` of the tasks `in_place` by the kernel library."""
+        """Fill the results of `in_place` tasks by the kernel library."""
         assert self._kernels is not None
         sampled = []
         uniforms = []
@@ -201,7 +201,7 @@ class CpuSampler:
             results[i] = token_id if token_id >= 0 else no_token(self._rules, tasks[i].state)
 
     def _try_again(self, logits: Tensor, task: SampleTask, i: int, results: list[_Result]) -> None:
-        """Replace the result of a task if its grammar excludes it, by a sample under the mask."""
+        """Replace a result that its grammar excludes by a sample under the mask."""
         first, state = results[i], task.state
         try:
             if not isinstance(first, int) or state.grammar is None:
@@ -245,7 +245,7 @@ class CpuSampler:
             results[i] = token_id if token_id >= 0 else no_token(self._rules, tasks[i].state)
 
     def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
-        """Return tokens from copies of the tasks' rows; -1 if the rules forbid all."""
+        """Return tokens from copied rows; -1 if the rules forbid all."""
         states = [task.state for task in tasks]
         rows = torch.tensor([task.logit_row for task in tasks], device=logits.device)
         own = logits.index_select(0, rows)

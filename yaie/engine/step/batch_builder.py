@@ -17,7 +17,7 @@ _GOOD_STEPS = 64  # before the limit doubles again
 
 
 class BatchBuilder:
-    """The maker of steps for running sequences; it keeps the last step to extend it."""
+    """Builds steps for running sequences; it keeps the last step to extend it."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class BatchBuilder:
     def next(self, running: SequenceOf[Sequence]) -> ScheduledStep:
         """Return the next step: the last one extended if that suffices, else a new one.
 
-        The results of the last one are in the tree. Adds the rows of sequences without output to
-        their request's `num_paid_rows`.
+        The last step's results are in the tree. Adds rows before a first output to their
+        request's `num_paid_rows`.
         """
         step = self._kept.next(running) if self._kept is not None else None
         if step is None:
@@ -48,7 +48,7 @@ class BatchBuilder:
         return step
 
     def retry_smaller(self, step: ScheduledStep) -> bool:
-        """Have the next steps at most half the rows of one that failed; False if it has one row."""
+        """Limit the next steps to half the rows of a failed step; False if it has one row."""
         self.forget()
         self.rows.shrink(step.plan.num_rows)
         return step.plan.num_rows > 1
@@ -80,7 +80,7 @@ def schedule_rows(
 ) -> ScheduledStep:
     """Choose at most `max_step_rows` rows for the running sequences, and lay them out.
 
-    Adds the rows of sequences without output to their request's `num_paid_rows`.
+    Adds rows before a first output to their request's `num_paid_rows`.
     """
     selection = RowSelection(max_step_rows)
     prompt_rows = PromptRows(running, max_running)
@@ -130,10 +130,10 @@ def in_row_order(running: SequenceOf[Sequence], policy: AdmissionPolicy) -> list
 
 
 class RowLimit:
-    """The limit on the rows of a step.
+    """The limit on a step's rows.
 
-    The memory of a step grows with its rows. After a step that ran out of memory the limit is half
-    its rows, and it doubles with every `_GOOD_STEPS` steps that succeed.
+    A step's memory grows with its rows. After a step that ran out of memory the limit is half its
+    rows, and it doubles with every `_GOOD_STEPS` steps that succeed.
     """
 
     def __init__(self, most: int) -> None:

@@ -61,9 +61,9 @@ def has_room(
     running: SequenceOf[Sequence],
     sequences: SequenceOf[Sequence],
 ) -> bool:
-    """Return True if the pool has slots for a matched path and for some growth of all sequences.
+    """Return True if the pool has slots for a matched path and some growth.
 
-    `num_tokens` is the length of the path that `sequences` will open.
+    `num_tokens` is the path length that `sequences` will open.
     """
     missing = count_missing(tree, match, num_tokens, running, sequences)
     return missing <= 0 or missing <= tree.count_trimmable() - match.count_trimmable()
@@ -76,7 +76,7 @@ def count_missing(
     running: SequenceOf[Sequence],
     sequences: SequenceOf[Sequence],
 ) -> int:
-    """Return the number of slots that `has_room` misses; at most 0 if there are enough."""
+    """Count the slots that `has_room` lacks; at most 0 if there are enough."""
     missing = num_tokens - match.num_known - (tree.num_available - match.count_evictable())
     if running:
         growing = [*running, *sequences]
@@ -85,17 +85,17 @@ def count_missing(
 
 
 def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int]:
-    """Return the priority order of admitted sequences: by the policy's rank, then by age."""
+    """Return the priority rank of an admitted sequence: by the policy's rank, then by age."""
     return (policy.rank(sequence.request), *sequence.order)
 
 
 def first_by_standing(sequences: SequenceOf[Sequence], policy: AdmissionPolicy) -> Sequence | None:
-    """Return the sequence of the highest priority, if any."""
+    """Return the highest-priority sequence, if any."""
     return min(sequences, key=lambda seq: standing(seq, policy), default=None)
 
 
 def first_to_resume(suspended: SequenceOf[Sequence], policy: AdmissionPolicy) -> Sequence | None:
-    """Return the suspended sequence of the highest priority that no waiting request outranks."""
+    """Return the highest-priority suspended sequence that no waiting request outranks."""
     first = first_by_standing(suspended, policy)
     if first is None or not policy.outranks(first.request):
         return first
@@ -113,7 +113,7 @@ def first_to_resume(suspended: SequenceOf[Sequence], policy: AdmissionPolicy) ->
 def choose_victim(
     growing: Sequence, running: SequenceOf[Sequence], policy: AdmissionPolicy
 ) -> Sequence:
-    """Return the sequence to preempt for a slot: of the lowest priority, the cheapest.
+    """Return the sequence to preempt for a slot: lowest priority first, then cheapest.
 
     The first by standing is never chosen, so that one sequence always progresses. It can use the
     whole pool alone, because validation limits requests to its length.
@@ -139,7 +139,7 @@ def choose_displaced(
     missing_places: int,
     missing_slots: int,
 ) -> Sequence | None:
-    """Return the sequence to preempt for a waiting request of a tenant with less service, if any.
+    """Return the sequence to preempt for a waiting request whose tenant is less served, if any.
 
     Only a tenant with more running sequences loses some, its newest first. None if displacing every
     allowed sequence frees too few places or slots: to preempt them would be in vain.

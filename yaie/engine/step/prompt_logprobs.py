@@ -31,7 +31,7 @@ class PromptRows:
         self._selected: list[tuple[PromptPass, int, int]] = []  # positions first to end
 
     def add(self, selection: RowSelection, prompt_pass: PromptPass, path: list[Node]) -> bool:
-        """Select the next positions of a pass; False if the step's rows or logits are used up."""
+        """Select a pass's next positions; False if the step's rows or logits are used up."""
         request = prompt_pass.request
         assert request.prompt_logprobs is not None
         first = len(request.prompt_logprobs)
@@ -48,7 +48,7 @@ class PromptRows:
     def logits(
         self, tree: RadixTree, index: dict[tuple[Node, int], int]
     ) -> tuple[PromptLogits, ...]:
-        """Return the logit rows of all selected positions; `index` is the plan's."""
+        """Return the logits rows for all selected positions; `index` is the plan's."""
         found = []
         for prompt_pass, first, end in self._selected:
             assert prompt_pass.cursor is not None

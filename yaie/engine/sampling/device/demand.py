@@ -50,7 +50,7 @@ class TaskDemand:
 
     @property
     def temperature(self) -> float:
-        """The temperature of a random sample; 1 for a greedy one."""
+        """A random sample's temperature; 1 for a greedy one."""
         params = self.state.params
         return 1.0 if params.is_greedy else max(params.temperature, LEAST_TEMPERATURE)
 
@@ -61,19 +61,19 @@ class TaskDemand:
         return math.log(min_p) if self.truncates and min_p > 0 else -math.inf
 
     def num_kept(self, vocab_size: int) -> int:
-        """Return the number of tokens that top_k keeps."""
+        """Return top_k's limit on tokens."""
         top_k = self.state.params.top_k
         return top_k if self.truncates and 0 < top_k < vocab_size else vocab_size
 
     @property
     def share(self) -> float:
-        """The share of the weights that top_p keeps; infinite for all of them."""
+        """The weight share that top_p keeps; infinite for all of them."""
         top_p = self.state.params.top_p
         return top_p if self.truncates and top_p < 1.0 else math.inf
 
 
 class DemandReader:
-    """Reader of tasks under given rules."""
+    """Reads tasks' demands from the logit rules."""
 
     def __init__(self, rules: Sequence[LogitRule], vocab_size: int) -> None:
         self._rules = tuple(rules)

@@ -42,17 +42,17 @@ _CAPTURED_BYTES = 8  # the scaled logits, and a copy padded to whole blocks
 
 
 def sampling_bytes(max_tasks: int, vocab_size: int) -> int:
-    """Return the memory of sampling at its peak: scratch, and the operations' temporary results.
+    """Return sampling's peak memory: scratch, and the operations' temporary results.
 
-    An estimate. The programs that `DeviceSampler.prepare` captures share the memory of the largest
-    one. Those captured later take theirs from what the pool leaves.
+    An estimate. The programs that `DeviceSampler.prepare` captures share the largest one's memory.
+    Those captured later take theirs from what the pool leaves.
     """
     every = _SCRATCH_BYTES + _EAGER_BYTES + _CAPTURED_BYTES
     return every * bucket_of(max_tasks) * vocab_size
 
 
 class DeviceSampler:
-    """The sampler of one model on one device. Implements `TokenSampler`."""
+    """One model's sampler on one device. Implements `TokenSampler`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class DeviceSampler:
     ) -> None:
         """Allocate memory for the logits of `max_tasks` tasks at once; larger steps run in chunks.
 
-        `truncation` is by default the fastest of the device that works there.
+        `truncation` defaults to the fastest that works on the device.
         """
         self._max_tasks = min(bucket_of(max_tasks), max(1, CHUNK_ELEMENTS // vocab_size))
         self._scratch = Scratch(bucket_of(self._max_tasks), vocab_size, queue.device)
@@ -155,7 +155,7 @@ class DeviceSampler:
         return Launched(self, len(tasks), errors, demands, on_way=on_way)
 
     def error_of(self, demand: TaskDemand, *, is_finite: bool) -> YaieError:
-        """Return the error of a task without a token."""
+        """Return the error for a task without a token."""
         return no_token(self._rules, demand.state) if is_finite else non_finite(demand.state)
 
     def give_back(self, program: SamplingProgram) -> None:
@@ -190,7 +190,7 @@ class DeviceSampler:
         return True
 
     def _generalize(self, shape: LaunchShape) -> LaunchShape:
-        """Return the shape of the program that serves a shape; fewer programs serve more steps."""
+        """Return the program shape that serves a launch; fewer programs serve more steps."""
         return shape.with_every_limit() if self._truncation.skips_rows else shape
 
     def _take(self, shape: LaunchShape) -> SamplingProgram:
@@ -200,7 +200,7 @@ class DeviceSampler:
         return SamplingProgram(self._queue, shape, self._rules, self._scratch, self._truncation)
 
     def _eager(self, demands: Sequence[TaskDemand]) -> EagerRules | None:
-        """Return the application of the rules that are unknown to the program, if there are any."""
+        """Return a function that applies the rules unknown to the program; None without any."""
         rows: dict[int, list[tuple[int, Any]]] = {}
         for i, demand in enumerate(demands):
             for place in demand.others:
@@ -218,7 +218,7 @@ class DeviceSampler:
 
 
 class Launched:
-    """The tokens of one launch, on their way."""
+    """One launch's tokens, not yet on the host."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ def _logprobs(
 
 
 def _fill(program: SamplingProgram, demands: Sequence[TaskDemand], vocab_size: int) -> None:
-    """Write the demands into the inputs of a program. Unused tasks are greedy, of row 0."""
+    """Write the demands into a program's inputs. Unused tasks are greedy, on row 0."""
     shape, inputs = program.shape, program.inputs.fill()
     count = len(demands)
     _put(inputs["rows"], [each.row for each in demands], 0)

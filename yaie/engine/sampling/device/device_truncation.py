@@ -34,7 +34,7 @@ class Limits:
 
 
 class RowTruncation(Protocol):
-    """Truncation of many rows on a device. It launches work, and waits for nothing."""
+    """Truncation for many rows on a device. It launches work, and waits for nothing."""
 
     name: str  # as in `EngineInfo.truncation_kernel`
     # True if limits that are off for a row cost it nothing: one program serves all random rows.
@@ -43,13 +43,13 @@ class RowTruncation(Protocol):
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """Set the logits that the limits drop to minus infinity, in place.
 
-        scaled: float32 [rows, vocab], contiguous; the largest of each row is 0.
-        spare: memory of the same shape, which is overwritten.
+        scaled: float32 [rows, vocab], contiguous; the largest of each row is 0. spare: memory in
+        the same shape, which is overwritten.
         """
 
 
 class PlainTruncation:
-    """Truncation by hundreds of torch calls. Implements `RowTruncation`."""
+    """Truncation by hundreds of torch operations. Implements `RowTruncation`."""
 
     name = "torch"
     skips_rows = False
@@ -116,7 +116,7 @@ def _bisect(keys: Tensor, is_enough: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def _count_to(missing: Tensor, weight: Tensor) -> Tensor:
-    """Return the least count of a weight that reaches `missing`, at least 1; int64."""
+    """Return how often a weight is added to reach `missing`, at least 1; int64."""
     count = (missing / weight).ceil()
     # The quotient is rounded; products near an integer decide.
     count = torch.where((count - 1) * weight >= missing, count - 1, count)

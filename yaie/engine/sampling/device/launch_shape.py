@@ -34,7 +34,7 @@ class LaunchShape:
 
     @classmethod
     def of(cls, demands: Sequence[TaskDemand], num_rules: int, vocab_size: int) -> LaunchShape:
-        """Return the shape that the demands of a launch need."""
+        """Return the shape for a launch's demands."""
         changes = [0] * num_rules
         for demand in demands:
             for place, parts in demand.sparse:
@@ -57,7 +57,7 @@ class LaunchShape:
 
     @classmethod
     def common(cls, num_tasks: int, num_rules: int, *, is_random: bool) -> LaunchShape:
-        """Return the shape of tasks without rules, log-probabilities and truncation."""
+        """Return the shape for tasks without rules, log-probabilities and truncation."""
         return cls(
             num_tasks=bucket_of(num_tasks),
             num_changes=(0,) * num_rules,

@@ -25,7 +25,7 @@ EagerRules = Callable[[Tensor, bool], None]  # logits [tasks, vocab]; True: afte
 
 
 class Scratch:
-    """Memory for logits that all programs of a sampler share: they run one after the other."""
+    """Logits memory that a sampler's programs share: they run one after the other."""
 
     def __init__(self, max_tasks: int, vocab_size: int, device: torch.device) -> None:
         self.vocab_size = vocab_size
@@ -37,7 +37,7 @@ class Scratch:
 
 
 class SamplingProgram:
-    """Buffers of one shape and the operations on them. One launch at a time."""
+    """Buffers in one shape and the operations on them. One launch at a time."""
 
     def __init__(
         self,
