@@ -45,7 +45,7 @@ def release_unused(device: torch.device) -> None:
 
 
 class MappedFiles:
-    """Mappings of files that this process reads, such as weights.
+    """File mappings that this process reads, such as weights.
 
     Their pages count as its memory until they are released. Mappings with written pages are
     skipped: the file lacks their content. Works on Linux only.
@@ -62,7 +62,7 @@ class MappedFiles:
             libc.madvise(first, length, _MADV_DONTNEED)
 
     def _read_mappings(self) -> list[tuple[int, int]]:
-        """Return address and size of each mapping, read from the system each time.
+        """Return each mapping's address and size, read from the system each time.
 
         After a file is unmapped, writable memory may take its address.
         """

@@ -24,7 +24,7 @@ class CudaGraph:
 
 
 class CudaQueue:
-    """The current stream of a CUDA device. Implements `DeviceQueue`."""
+    """A CUDA device's current stream. Implements `DeviceQueue`."""
 
     can_capture = True
 

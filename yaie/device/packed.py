@@ -29,14 +29,14 @@ _TORCH_DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class PackedField:
-    """Type and shape of one array."""
+    """One array's type and shape."""
 
     dtype: str
     shape: tuple[int, ...]
 
     @property
     def nbytes(self) -> int:
-        """Size of the array in bytes."""
+        """The array's size in bytes."""
         return np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
 
@@ -73,7 +73,7 @@ class Upload(_Packed):
         self._sent: Mark | None = None
 
     def fill(self) -> dict[str, NDArray[Any]]:
-        """Return the host's arrays, once the last copy of them is complete."""
+        """Return the host's arrays, once their last copy is complete."""
         if self._sent is not None:
             self._sent.wait()
             self._sent = None

@@ -32,7 +32,7 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """Memory of a device, in bytes."""
+    """A device's memory, in bytes."""
 
     used: int  # by every process
     total: int
@@ -54,19 +54,19 @@ class DeviceQueue(Protocol):
         """Measure the device's own memory, if it has one."""
 
     def cache_bytes(self) -> int | None:
-        """Return the size of the device's largest cache; None if it is unknown."""
+        """Return the device's largest cache size; None if it is unknown."""
 
     def device_seconds(self, run: Callable[[], None]) -> float | None:
         """Run operations and wait; return the device's time for them. None without a clock."""
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
-        """Return host memory [nbytes] of uint8 that copies read or write without a wait."""
+        """Return uint8 host memory [nbytes] that copies read or write without a wait."""
 
     def upload(self, target: torch.Tensor, source: torch.Tensor) -> None:
-        """Launch a copy of a host buffer to the device."""
+        """Launch a copy from a host buffer to the device."""
 
     def download(self, target: torch.Tensor, source: torch.Tensor) -> None:
-        """Launch a copy of device memory into a host buffer."""
+        """Launch a copy from device memory into a host buffer."""
 
     def mark(self) -> Mark:
         """Mark the position after everything launched so far."""
@@ -74,8 +74,8 @@ class DeviceQueue(Protocol):
     def capture(self, program: Callable[[], None]) -> Graph:
         """Capture the operations that `program` launches, without running them or waiting.
 
-        `program` must have run before: its first run may allocate and compile. Raises the error of
-        the program, or of the capture; the queue is then as before.
+        `program` must have run before: its first run may allocate and compile. Raises the program's
+        or the capture's error; the queue is then as before.
         """
 
 
@@ -87,7 +87,7 @@ class PlainMark:
 
 
 class PlainQueue:
-    """The queue of a CPU: copies complete immediately. Implements `DeviceQueue`."""
+    """A CPU's queue: copies complete immediately. Implements `DeviceQueue`."""
 
     can_capture = False
 
@@ -126,7 +126,7 @@ class PlainQueue:
 
 
 def make_queue(device: torch.device) -> DeviceQueue:
-    """Return the queue of a device."""
+    """Return a device's queue."""
     if device.type == "cuda":
         from yaie.device.cuda import CudaQueue
 

@@ -14,7 +14,7 @@ POOL_DTYPES = DTYPES | {"int8": 3}
 
 
 class Step(ctypes.Structure):
-    """Inputs that all layers of one step share."""
+    """Inputs that a step's layers share."""
 
     _fields_: ClassVar = [
         ("id", ctypes.c_int64),
@@ -78,7 +78,7 @@ class Layer(ctypes.Structure):
 
 
 class Write(ctypes.Structure):
-    """New rows to store in one tensor of the pool."""
+    """New rows to store in one pool tensor."""
 
     _fields_: ClassVar = [
         ("rows", ctypes.c_void_p),

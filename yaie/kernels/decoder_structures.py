@@ -76,7 +76,7 @@ class Decoder(ctypes.Structure):
 
 
 class DecoderCall(ctypes.Structure):
-    """Inputs and outputs of a decoder in one step."""
+    """A decoder's inputs and outputs in one step."""
 
     _fields_: ClassVar = [
         ("token_ids", ctypes.c_void_p),

@@ -27,7 +27,7 @@ X86_64: dict[str, tuple[str, ...]] = {
 
 @cache
 def of_this_machine() -> tuple[str, ...]:
-    """Return the names of this machine's sets, best first; `portable` alone if undetectable."""
+    """Return this machine's sets by name, best first; `portable` alone if undetectable."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return (PORTABLE,)
     has = _read_features("flags")
@@ -41,7 +41,7 @@ def of_this_machine() -> tuple[str, ...]:
 
 
 def _read_features(key: str) -> frozenset[str]:
-    """Return the words of a line about the first processor.
+    """Return the words on a line about the first processor.
 
     Linux omits features whose registers it does not save.
     """

@@ -47,7 +47,7 @@ _KINDS = {"i": "integer", "u": "unsigned integer", "f": "float", "p": "pointer",
 
 @dataclass(frozen=True, slots=True)
 class StructureField:
-    """A field of a C structure. `type` is a kind, a key of `_KINDS`, and a number of bytes."""
+    """A C structure's field. `type` is a key of `_KINDS` and a number of bytes."""
 
     name: str
     offset: int

@@ -17,15 +17,15 @@ from yaie.kernels.sampling_calls import Best, Samples
 
 
 class UnusableLibrary(OSError):
-    """A complete library of this source that cannot serve; another compiler would not change it."""
+    """A complete library from this source that cannot serve; another compiler changes nothing."""
 
 
 class NoUsableSet(UnusableLibrary):
-    """The library lacks the instruction sets of this processor."""
+    """The library lacks this processor's instruction sets."""
 
 
 class LayoutMismatch(UnusableLibrary):
-    """A structure of the library differs from its mirror in Python."""
+    """A structure in the library differs from its Python mirror."""
 
 
 class Library:
@@ -89,7 +89,7 @@ class Library:
 
     @property
     def instruction_sets(self) -> list[str]:
-        """Names of the compiled sets that this processor has, best first."""
+        """Compiled sets that this processor has, best first."""
         found: list[bytes] = []
         while (name := self._handle.yaie_instruction_set(len(found))) is not None:
             found.append(name)
@@ -117,7 +117,7 @@ class Library:
 
     @property
     def threads(self) -> int:
-        """Number of computing threads, including the calling one.
+        """Number of computing threads, including the caller.
 
         Less than requested if the system refuses to start more; known after the first call.
         """

@@ -43,7 +43,7 @@ _DISABLED = f"switched off by {VARIABLE}={OFF}"
 
 @dataclass(frozen=True, slots=True)
 class LibraryStatus:
-    """Outcome of the search, with its reason for people."""
+    """Outcome of the search, with a readable reason."""
 
     loaded: bool
     reason: str
@@ -53,10 +53,9 @@ class LibraryStatus:
 class LibraryLoader:
     """A search that runs once; threads may share it.
 
-    option: the value of YAIE_KERNELS; None reads the variable.
-    prebuilt: path of the library in the package.
-    run_compiler: runs a compiler's command line, see `build.run_compiler`.
-    open_library: loads a file; raises OSError if it is unusable.
+    option: the value of YAIE_KERNELS; None reads the variable. prebuilt: the package's library
+    path. run_compiler: runs a compiler's command line, see `build.run_compiler`. open_library:
+    loads a file; raises OSError if it is unusable.
     """
 
     def __init__(
@@ -128,7 +127,7 @@ class LibraryLoader:
         raise next(iter(failures.values()))
 
     def _compile_with_any(self, compilers: list[str], sets: tuple[str, ...]) -> tuple[Library, str]:
-        """Return a library of the first compiler that works, or raise the first failure."""
+        """Return a library from the first compiler that works, or raise the first failure."""
         failures: list[Exception] = []
         for compiler in compilers:
             try:
@@ -199,7 +198,7 @@ _loader = LibraryLoader()
 
 
 def load() -> Library | None:
-    """Return the kernel library of this process, or None; the first call may compile.
+    """Return this process's kernel library, or None; the first call may compile.
 
     Raises ConfigError if YAIE_KERNELS names an instruction set that this machine lacks.
     """
@@ -217,7 +216,7 @@ def _unknown_option(option: str) -> ConfigError:
 
 
 def _choices(option: str) -> list[tuple[str, ...]]:
-    """Return the sets to compile in order of preference: a compiler may lack the first ones."""
+    """Return the sets to compile, preferred first: a compiler may lack the first ones."""
     if option == ALL:
         return [()]
     if option == AUTO:
@@ -246,7 +245,7 @@ def note_use(library: Path) -> None:
 
 
 def remove(cache: Path) -> None:
-    """Remove unused folders of the cache, and unfinished files that are older than a day."""
+    """Remove unused cache folders, and unfinished files that are older than a day."""
     now = time.time()
     with contextlib.suppress(OSError):
         for folder in list(cache.iterdir()):

@@ -20,7 +20,7 @@ _MIN_EXPONENT = -126.0  # least exponent of a float32 weight; smaller weights ar
 
 
 class Best(ctypes.Structure):
-    """Rows to find the most likely token of, field by field as in `csrc/abi.h`."""
+    """Rows whose most likely token is wanted, field by field as in `csrc/abi.h`."""
 
     _fields_: ClassVar = [
         ("logits", ctypes.c_void_p),
@@ -85,8 +85,8 @@ def sample_tokens(
 ) -> list[int]:
     """Sample a token id by inverse CDF for each of `rows` from `logits` [rows, vocabulary].
 
-    best: the largest logit of each row, finite. temperatures: above 0. min_ps: tokens less likely
-    than this times the most likely token are dropped. forbidden: ids of weight 0.
+    best: each row's largest logit, finite. temperatures: above 0. min_ps: tokens less likely than
+    this times the most likely token are dropped. forbidden: ids with weight 0.
 
     The result is -1 if all weights are 0. A sample depends on its row and arguments alone.
     """

@@ -27,7 +27,7 @@ class WeightMemory:
         self.num_taken = 0  # bytes
 
     def take(self, nbytes: int) -> torch.Tensor:
-        """Return zeros [nbytes] of uint8, aligned to a page."""
+        """Return uint8 zeros [nbytes], aligned to a page."""
         if nbytes > len(self._rest):
             self._rest = self._map(max(nbytes, _MAPPING_BYTES))
         self.num_taken += nbytes

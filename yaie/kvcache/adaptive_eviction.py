@@ -33,7 +33,7 @@ _FIRST_MEAN = 0.25  # share of the pool, until returns are measured
 
 @dataclass(slots=True)
 class Outcomes:
-    """Decayed counts of leaves that were reused and that were evicted."""
+    """Decayed counts of reused and evicted leaves."""
 
     reused: float = 0.0
     evicted: float = 0.0
@@ -61,7 +61,7 @@ class AdaptiveEviction:
         self._num_outcomes = 0  # since leaves were ranked last
 
     def rank(self, node: Node) -> tuple[float, float]:
-        """Return the log-odds of reuse, shifted by a term that is equal for all leaves."""
+        """Return the reuse log-odds, shifted by a term that is equal for all leaves."""
         if not node.reuse_class:
             node.reuse_class = reuse_class(node)
         share = self._share(abs(node.reuse_class))
@@ -97,7 +97,7 @@ class AdaptiveEviction:
         self._num_outcomes += 1
 
     def _share(self, kind: int) -> float:
-        """Return the probability that a leaf of the class is reused."""
+        """Return the probability that a leaf in the class is reused."""
         own, pool = self._classes.get(kind, Outcomes()), self._all
         prior = _PRIOR * pool.reused / (pool.reused + pool.evicted)
         share = (own.reused + prior) / (own.reused + own.evicted + _PRIOR)
@@ -105,5 +105,5 @@ class AdaptiveEviction:
 
 
 def reuse_class(node: Node) -> int:
-    """Return the class of a leaf, from 1."""
+    """Return a leaf's class, from 1."""
     return 1 + min(node.uses, _MAX_USES) * _LENGTHS + len(node.tokens).bit_length()

@@ -28,17 +28,17 @@ class EvictionPolicy(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the setting."""
+        """The setting's name."""
 
     @property
     def ranks_by_uses(self) -> bool:
-        """True if edges of unequal use must not be joined.
+        """True if edges with unequal use counts must not be joined.
 
-        A suffix would inherit the value of the prefix above it.
+        A suffix would inherit the rank of the prefix above it.
         """
 
     def rank(self, node: Node) -> Rank:
-        """Return the rank of a leaf; the lowest is evicted first."""
+        """Return a leaf's rank; the lowest is evicted first."""
 
     def note_reuse(self, node: Node, clock: int) -> None:
         """Note that a sequence needs an evictable leaf again."""
@@ -79,7 +79,7 @@ POLICIES: dict[str, Callable[[int], EvictionPolicy]] = {
 
 
 def make_eviction_policy(name: str, num_slots: int) -> EvictionPolicy:
-    """Return the policy of that name; raise `ConfigError` if it is unknown."""
+    """Return the policy with that name; raise `ConfigError` if it is unknown."""
     if name not in POLICIES:
         raise ConfigError(
             f"unknown eviction policy {name!r}; choose one of {', '.join(POLICIES)}",
@@ -89,10 +89,10 @@ def make_eviction_policy(name: str, num_slots: int) -> EvictionPolicy:
 
 
 class EvictionQueue:
-    """Evictable leaves in order of rank; O(log n) an operation.
+    """Evictable leaves by rank; O(log n) an operation.
 
-    `Node.entry` is the number of the node's valid heap entry, 0 without one. Other entries of the
-    node are stale and skipped.
+    `Node.entry` is the number of the node's valid heap entry, 0 without one. The node's other
+    entries are stale and skipped.
     """
 
     def __init__(self, rank: RankFunction) -> None:
@@ -121,7 +121,7 @@ class EvictionQueue:
                 self._compact()
 
     def pop(self) -> Node | None:
-        """Remove and return the leaf of lowest rank; None if the queue is empty."""
+        """Remove and return the lowest-ranked leaf; None if the queue is empty."""
         while self._heap:
             _, entry, node = heapq.heappop(self._heap)
             if node.entry == entry:

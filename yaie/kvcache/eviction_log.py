@@ -23,7 +23,7 @@ _BRANCH_BYTES = 240  # a branch without tokens
 
 
 class EvictedBranch(NamedTuple):
-    """Consecutive tokens of one path that were evicted together."""
+    """Consecutive tokens on one path that were evicted together."""
 
     tokens: array[int]
     clock: int  # the tree's clock at the eviction
@@ -31,7 +31,7 @@ class EvictedBranch(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Evicted tokens of a prompt from its first missing one on."""
+    """A prompt's evicted tokens, from the first missing token on."""
 
     num_tokens: int
     clock: int  # when the first of them was evicted last
@@ -39,7 +39,7 @@ class Loss(NamedTuple):
 
 
 class EvictionLog:
-    """Evicted branches of one tree, the oldest forgotten first."""
+    """One tree's evicted branches; the oldest are forgotten first."""
 
     def __init__(self, ghosts: Ghosts, most_bytes: int = MOST_BYTES) -> None:
         self._ghosts = ghosts
@@ -69,7 +69,7 @@ class EvictionLog:
             self.num_bytes -= _size(oldest)
 
     def loss(self, namespace: Hashable, tokens: Tokens, num_known: int) -> Loss | None:
-        """Return what eviction took of a prompt after its first `num_known` tokens.
+        """Return the tokens that a prompt lost after its first `num_known` tokens.
 
         None if the next token was never evicted, or that is forgotten. O(n) in the prompt.
         """

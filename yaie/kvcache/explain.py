@@ -24,7 +24,7 @@ def explain(
     elsewhere: Iterable[Hashable] = (),
     num_shown: int = 0,
 ) -> Explanation:
-    """Explain the look-up of a prompt, without any change.
+    """Explain a prompt's look-up, without any change.
 
     `elsewhere`: namespaces that the caller may know about. `num_shown`: tokens of each cached
     continuation in the answer; 0 leaves the continuations out.
@@ -59,7 +59,7 @@ def explain(
 
 
 def list_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
-    """Return the tree's continuations of a match, latest use first."""
+    """Return the tree's continuations after a match, latest use first."""
     node = match.node
     if node is None or not num_shown:
         return ()

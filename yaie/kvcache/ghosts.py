@@ -116,5 +116,5 @@ def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def root_hash(namespace: Hashable) -> int:
-    """Return a namespace's hash of the empty path."""
+    """Return the hash of a namespace's empty path."""
     return hash(namespace) & _MASK

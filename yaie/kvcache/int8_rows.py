@@ -19,14 +19,14 @@ _LEAST_MAGNITUDE = 1e-30  # smaller heads become zeros
 
 
 class QuantizedRows(NamedTuple):
-    """Quantized heads, of the values `elements * scales[..., None]`."""
+    """Quantized heads with the values `elements * scales[..., None]`."""
 
     elements: torch.Tensor  # int8 [rows, num_kv_heads, width]
     scales: torch.Tensor  # float32 [rows, num_kv_heads]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of elements and scales."""
+        """Bytes for elements and scales."""
         return self.elements.nbytes + self.scales.nbytes
 
 
@@ -39,11 +39,11 @@ def elements_of(rows: StoredRows) -> torch.Tensor:
 
 
 def spread(rows: torch.Tensor) -> torch.Tensor:
-    """Apply the Walsh-Hadamard transform to heads [..., width]: queries and keys of an int8 pool.
+    """Apply the Walsh-Hadamard transform to heads [..., width]: queries and keys for an int8 pool.
 
     Few large elements in a key would set its quantization step; the transform spreads them over the
-    head. It is orthogonal: products of queries and keys stay. Heads whose width is no power of two
-    stay as they are.
+    head. It is orthogonal: products between queries and keys stay. Heads whose width is not a power
+    of two stay unchanged.
     """
     width = rows.shape[-1]
     if width & (width - 1):
@@ -80,7 +80,7 @@ def store(pool: StoredRows, slots: torch.Tensor | slice, rows: torch.Tensor) -> 
 
 
 def fetch(pool: StoredRows, slots: torch.Tensor | slice) -> torch.Tensor:
-    """Return rows [len(slots), num_kv_heads, width] of the pool in float32."""
+    """Return pool rows [len(slots), num_kv_heads, width] in float32."""
     if isinstance(pool, QuantizedRows):
         return _at(pool.elements, slots).float() * _at(pool.scales, slots)[..., None]
     return _at(pool, slots).float()

@@ -37,7 +37,7 @@ def largest_branches(
 
 
 def _visit(root: Node) -> tuple[list[Node], bool]:
-    """Return nodes in order of depth; False if there are more than are visited."""
+    """Return nodes by depth; False if there are more than are visited."""
     nodes = [root]
     for node in nodes:
         children = list((node.children or {}).values())

@@ -8,7 +8,7 @@ from yaie.kvcache.node import Node
 
 
 class Match(NamedTuple):
-    """The longest cached prefix of a prompt, valid while `RadixTree.version` equals `version`."""
+    """A prompt's longest cached prefix, valid while `RadixTree.version` equals `version`."""
 
     node: Node | None  # the deepest node reached; None: the namespace has no root yet
     offset: int  # matched tokens of that node

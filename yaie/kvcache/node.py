@@ -31,10 +31,10 @@ def as_tokens(token_ids: Iterable[int] | Tokens) -> Tokens:
 
 
 class Node:
-    """A compressed edge: consecutive tokens, their slots and the number of computed ones.
+    """A compressed edge: consecutive tokens, their slots and the number of computed tokens.
 
-    `tokens` and `extents` are flat growing arrays: 4 bytes a token, 8 an extent. Drop a view of
-    them before the node changes: an array cannot grow under a view.
+    `tokens` and `extents` are flat growing arrays: 4 bytes a token, 8 an extent. Drop views before
+    the node changes: an array cannot grow under a view.
     """
 
     __slots__ = (
@@ -92,7 +92,7 @@ class Node:
         return np.frombuffer(self.tokens, dtype=np.int32)
 
     def slots(self, first: int = 0, end: int | None = None) -> SlotArray:
-        """Return the slots of tokens `first` to `end` (exclusive), in order."""
+        """Return the slots for tokens `first` to `end` (exclusive), in order."""
         end = len(self.tokens) if end is None else end
         if len(self.extents) == 2:
             return np.arange(self.extents[0] + first, self.extents[0] + end, dtype=np.int64)
@@ -123,7 +123,7 @@ class Node:
             flat.append(1)
 
     def cut_extents(self, keep: int) -> list[Extent]:
-        """Keep the first `keep` slots; return the extents of the rest, in order."""
+        """Keep the first `keep` slots; return the remaining extents, in order."""
         flat = self.extents
         index, before = 0, 0
         while before + flat[index + 1] <= keep:
@@ -142,14 +142,14 @@ class Node:
         return cut
 
     def count_trimmable(self) -> int:
-        """Count the tokens of a live edge past its deepest cursor; 0 if a sequence lives below."""
+        """Count a live edge's tokens past its deepest cursor; 0 if a sequence lives below."""
         if not self.cursors or self.refs != len(self.cursors):
             return 0  # not live, or a live sequence continues below
         return len(self.tokens) - max(cursor.offset for cursor in self.cursors)
 
 
 def slots_of(extents: array[int]) -> SlotArray:
-    """Return the slots of flat extents (start, length, start, length, ...), in order."""
+    """Return the slots in flat extents (start, length, start, length, ...), in order."""
     if len(extents) <= _FEW_EXTENTS:
         pairs = zip(extents[0::2], extents[1::2], strict=True)
         return np.concatenate([np.arange(start, start + length) for start, length in pairs])
@@ -159,7 +159,7 @@ def slots_of(extents: array[int]) -> SlotArray:
 
 
 class Cursor:
-    """The position of a live sequence: after token `offset` of `node`.
+    """A live sequence's position: after token `offset` in `node`.
 
     `offset` is 0 only at a root. The tree moves a cursor when it splits or joins its node.
     `node` is None after `RadixTree.close`.

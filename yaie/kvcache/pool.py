@@ -20,14 +20,14 @@ PoolLayout = Literal["NHD", "HND"]
 
 
 class LayerShape(NamedTuple):
-    """Shape of the keys and values that one layer stores for a token."""
+    """Shape of a token's keys and values in one layer."""
 
     num_kv_heads: int
     key_width: int
     value_width: int
 
     def bytes_per_token(self, dtype: torch.dtype) -> int:
-        """Return the bytes of a token's keys, values and scales in a pool of this dtype."""
+        """Return the bytes for a token's keys, values and scales in a pool with this dtype."""
         elements = self.num_kv_heads * (self.key_width + self.value_width)
         scales = 2 * self.num_kv_heads * SCALE_BYTES if dtype is torch.int8 else 0
         return elements * dtype.itemsize + scales
@@ -41,11 +41,11 @@ def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> 
 class KVPool:
     """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer.
 
-    Slot i is the same token in every layer. The layout of the memory is the attention backend's
-    choice; with "HND" the tensors are transposed views. In an int8 pool each head of a slot has a
-    float32 scale (`QuantizedRows`). The tensors are zeroed: padding that reads an unwritten slot
-    finds finite values. On a CPU the operating system provides zeroed pages when slots are first
-    written, or shortly before (`prefault.py`).
+    Slot i is the same token in every layer. The attention backend chooses the memory layout; with
+    "HND" the tensors are transposed views. In an int8 pool each head of a slot has a float32 scale
+    (`QuantizedRows`). The tensors are zeroed: padding that reads an unwritten slot finds finite
+    values. On a CPU the operating system provides zeroed pages when slots are first written, or
+    shortly before (`prefault.py`).
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class KVPool:
             self._values.append(_rows((num_slots, heads, value_width), dtype, device, layout))
 
     def keys(self, layer: int) -> StoredRows:
-        """Return the keys [num_slots, num_kv_heads, key_width] of a layer."""
+        """Return a layer's keys [num_slots, num_kv_heads, key_width]."""
         return _present(self._keys[layer], layer)
 
     def values(self, layer: int) -> StoredRows:
-        """Return the values [num_slots, num_kv_heads, value_width] of a layer."""
+        """Return a layer's values [num_slots, num_kv_heads, value_width]."""
         return _present(self._values[layer], layer)
 
     def tensors(self) -> Iterator[torch.Tensor]:
-        """Yield all tensors of the pool."""
+        """Yield the pool's tensors."""
         for rows in (*self._keys, *self._values):
             if isinstance(rows, QuantizedRows):
                 yield from rows
@@ -87,7 +87,7 @@ class KVPool:
                 yield rows
 
     def planes(self) -> Iterator[torch.Tensor]:
-        """Yield all memory of the pool as contiguous `[num_slots, ...]` tensors."""
+        """Yield the pool's memory as contiguous `[num_slots, ...]` tensors."""
         for tensor in self.tensors():
             if tensor.is_contiguous():
                 yield tensor
@@ -96,7 +96,7 @@ class KVPool:
 
     @property
     def nbytes(self) -> int:
-        """Size of the whole pool in bytes."""
+        """The pool's size in bytes."""
         return sum(t.nbytes for t in (*self._keys, *self._values) if t is not None)
 
 

@@ -32,7 +32,7 @@ class PoolPrefault:
         free_bytes: Callable[[], int],
         lead: int = LEAD,
     ) -> None:
-        """`tensors`: the planes of a pool on the CPU, each `[num_slots, ...]` and contiguous.
+        """`tensors`: the planes of a CPU pool, each `[num_slots, ...]` and contiguous.
 
         `free_bytes` returns the system's free memory.
         """
@@ -71,12 +71,12 @@ class PoolPrefault:
 
 
 def _width(tensor: torch.Tensor) -> int:
-    """Return the bytes of one slot."""
+    """Return the bytes per slot."""
     return tensor.stride(0) * tensor.itemsize
 
 
 def _pieces(tensors: Sequence[torch.Tensor], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (address, bytes) of these slots, low slots of all tensors first."""
+    """Yield (address, bytes) for these slots, all tensors' low slots first."""
     slots = max(1, _PIECE_BYTES // max(map(_width, tensors)))
     for begin in range(first, end, slots):
         for tensor in tensors:

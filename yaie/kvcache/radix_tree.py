@@ -33,7 +33,7 @@ _GROWTH_SHARE = 32  # evict 1/32 of the pool when a sequence has no room to grow
 
 
 class RadixTree(TreeEdits):
-    """All namespaces' paths over one pool of `num_slots` slots."""
+    """All namespaces' paths over one pool with `num_slots` slots."""
 
     def __init__(
         self,
@@ -54,21 +54,21 @@ class RadixTree(TreeEdits):
 
     @property
     def num_free(self) -> int:
-        """Number of slots without an owner."""
+        """Slots without an owner."""
         return self.allocator.num_free
 
     @property
     def num_cached(self) -> int:
-        """Number of tokens in nodes without refs, all evictable."""
+        """Tokens in nodes without refs, all evictable."""
         return self.num_slots - self.allocator.num_free - self.num_live
 
     @property
     def num_available(self) -> int:
-        """Number of slots that are free or evictable."""
+        """Slots that are free or evictable."""
         return self.num_slots - self.num_live
 
     def count_trimmable(self) -> int:
-        """Count the tokens past the deepest cursor of live edges; they can be evicted immediately.
+        """Count live edges' tokens past their deepest cursor; they can be evicted immediately.
 
         Visits every edge with a cursor inside: call it only if `num_available` is not enough.
         """
@@ -97,14 +97,14 @@ class RadixTree(TreeEdits):
 
     @classmethod
     def tokens(cls, cursor: Cursor) -> Tokens:
-        """Return the token sequence of the cursor's path."""
+        """Return the tokens on the cursor's path."""
         parts = [np.array(node.tokens, dtype=np.int32) for node in cls.path(cursor)]
         if not parts:
             return np.empty(0, dtype=np.int32)
         return np.concatenate(parts)[: cursor.position]
 
     def match(self, namespace: Hashable, tokens: Tokens) -> Match:
-        """Return the longest cached prefix of `tokens` (int32), without any change."""
+        """Return the longest cached prefix for `tokens` (int32), without any change."""
         node = self.roots.get(namespace)
         if node is None:
             return Match(None, 0, 0, 0, self.version)
@@ -141,7 +141,7 @@ class RadixTree(TreeEdits):
         """Start a live sequence: make its path exist and pin it until `close`.
 
         Tokens without a slot take one, for which other tokens may be evicted. `match` is an earlier
-        look-up of the same tokens; a stale one is repeated. With `is_use` false eviction does not
+        look-up with the same tokens; a stale one is repeated. With `is_use` false eviction does not
         learn from it. Raises `OutOfSlots` if eviction frees too few slots; then only evicted tokens
         have moved.
         """
@@ -264,7 +264,7 @@ class RadixTree(TreeEdits):
     def mark_computed(self, node: Node, num_computed: int) -> None:
         """Record that the node's first `num_computed` tokens have keys and values in the pool.
 
-        Call `advance` after the marks of a step: it also makes earlier look-ups stale.
+        Call `advance` after a step's marks: it also makes earlier look-ups stale.
         """
         node.num_computed = max(node.num_computed, num_computed)
 
@@ -276,7 +276,7 @@ class RadixTree(TreeEdits):
     # -- eviction -------------------------------------------------------------------------------
 
     def evict(self, count: int, reason: EvictionReason = "capacity") -> int:
-        """Free at least `count` slots if possible; return the number of freed ones.
+        """Free at least `count` slots if possible; return the number of freed slots.
 
         Leaves are evicted in the policy's order; the last one is only trimmed if that is enough.
         Uncomputed tokens that lose their slots on the way can raise the number above `count`.
@@ -372,7 +372,7 @@ class RadixTree(TreeEdits):
 
 
 def _common_length(node: Node, tokens: Tokens, first: int, length: int) -> int:
-    """Count how many of the node's first `length` tokens equal `tokens[first:]`."""
+    """Count how many tokens at the node's start equal `tokens[first:]`."""
     differs = node.view()[:length] != tokens[first : first + length]
     where = int(differs.argmax())
     return where if differs[where] else length

@@ -13,12 +13,12 @@ from yaie.kvcache.slots import Extent, SlotAllocator
 
 
 class SlotRelease(Protocol):
-    """The collaborator that receives every released slot of the tree."""
+    """Receives every slot that the tree releases."""
 
     def release(
         self, node: Node, first: int, extents: list[Extent], allocator: SlotAllocator
     ) -> None:
-        """Free `extents`, the slots of the node's tokens from offset `first` on.
+        """Free `extents`, the slots for the node's tokens from offset `first` on.
 
         The node still has these tokens and its parent. Tokens from `node.num_computed` on are
         uncomputed. All slots must be free on return.

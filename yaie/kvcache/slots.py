@@ -130,7 +130,7 @@ class SlotAllocator:
 
     @property
     def num_in_runs(self) -> int:
-        """Number of free slots without the fragments that may wait for their neighbours."""
+        """Free slots, except fragments that may wait for their neighbours."""
         return self.num_free - min(self.num_in_fragments, self.max_in_fragments)
 
     @property

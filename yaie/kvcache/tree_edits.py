@@ -159,7 +159,7 @@ class TreeEdits:
     # -- tokens that lose their slots -----------------------------------------------------------
 
     def _settle(self, leaf: Node) -> None:
-        """Drop the uncomputed tokens of an unpinned leaf and offer the rest for eviction."""
+        """Drop an unpinned leaf's uncomputed tokens and offer the rest for eviction."""
         if leaf.parent is None:
             self._drop_root(leaf)
         elif leaf.num_computed == 0:

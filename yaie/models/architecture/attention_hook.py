@@ -37,7 +37,7 @@ IGNORED_KEYWORDS = frozenset(
 
 
 class LayerArguments(NamedTuple):
-    """The arguments of one attention layer besides queries, keys and values."""
+    """One attention layer's arguments except queries, keys and values."""
 
     scale: float
     sliding_window: int | None
@@ -46,7 +46,7 @@ class LayerArguments(NamedTuple):
 
 
 class LayerExecutor(Protocol):
-    """The attention of one layer: computed by a step, or by the geometry probe."""
+    """One layer's attention: computed by a step, or by the geometry probe."""
 
     def attend(
         self,

@@ -34,7 +34,7 @@ def layer_of(module: torch.nn.Module) -> int:
 
 
 def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
-    """Return the stored shape of each layer; None for a layer that reads another's."""
+    """Return each layer's stored shape; None for a layer that reads another's."""
     return [
         None
         if spec.kv_layer is not None
@@ -44,7 +44,7 @@ def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
 
 
 def layer_configs(config: Any) -> list[Any]:
-    """Return the config of each layer; the same object unless the layers differ."""
+    """Return each layer's config; the same object unless the layers differ."""
     num_layers = int(config.num_hidden_layers)
     if getattr(config, "is_heterogeneous", False):
         return [config.per_layer_config[layer] for layer in range(num_layers)]
@@ -75,7 +75,7 @@ def _inner_width(config: Any) -> int | None:
 
 
 def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
-    """Return the stored shape of each layer by the config, before a model exists.
+    """Return each layer's stored shape by the config, before a model exists.
 
     The conformance suite compares it with the probe's result.
     """
@@ -110,7 +110,7 @@ def _layer_shape(layer: Any, layer_type: str) -> LayerShape:
 
 
 def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...]:
-    """Run the model on two tokens and return the spec of each attention layer, in order.
+    """Run the model on two tokens and return each attention layer's spec, in order.
 
     Marks every attention module with its index. Raises `ModelUnsupported` if the attention hook
     refuses the model, or if its logits are non-finite.
@@ -144,7 +144,7 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
 
 
 def check_layer_types(specs: Sequence[AttentionSpec], layer_types: Sequence[str] | None) -> None:
-    """Compare the recorded windows with the layer types of the config."""
+    """Compare the recorded windows with the config's layer types."""
     if layer_types is None:
         return
     if len(layer_types) != len(specs):
@@ -217,7 +217,7 @@ def spec_of(
     *,
     kv_layer: int | None = None,
 ) -> AttentionSpec:
-    """Return the spec of a layer by its tensors [1, heads, rows, width]."""
+    """Return a layer's spec by its tensors [1, heads, rows, width]."""
     return AttentionSpec(
         layer=layer,
         num_heads=queries.shape[1],
@@ -233,7 +233,7 @@ def spec_of(
 
 
 def whole_sequence_plan(num_tokens: int) -> StepPlan:
-    """Return the plan of one sequence that is computed in a single step."""
+    """Return the plan for one sequence that is computed in a single step."""
     tokens = np.arange(num_tokens, dtype=np.int64)
     return StepPlan(
         token_ids=tokens,

@@ -52,13 +52,13 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """Return the name of a dtype."""
+    """Return a dtype's name."""
     return str(dtype).removeprefix("torch.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSizes:
-    """The widths of a model, in elements, from which activations are planned."""
+    """A model's widths, in elements, from which activations are planned."""
 
     hidden: int
     inner: int  # widest MLP

@@ -15,7 +15,7 @@ from yaie.models.architecture.support import LONGROPE
 
 
 def use_second_table(model: torch.nn.Module, switch: int) -> int:
-    """Make the rotary modules of a model use their second table; return their number.
+    """Make a model's rotary modules use their second table; return their number.
 
     `switch`: tokens up to which transformers uses the first one.
     """

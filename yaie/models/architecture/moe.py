@@ -27,5 +27,5 @@ def experts_wait(model: torch.nn.Module, dtype: torch.dtype, capability: tuple[i
 
 
 def _is_experts(module: torch.nn.Module) -> bool:
-    """Return True for a module of transformers' experts interface, which sets these on each."""
+    """Return True if transformers' experts interface has set its attributes on the module."""
     return hasattr(module, "is_transposed") and hasattr(module, "has_gate")

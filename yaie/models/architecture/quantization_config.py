@@ -49,14 +49,14 @@ class LayerFormat:
 
 @dataclass(frozen=True, slots=True)
 class StoredQuantization:
-    """The quantization of a checkpoint."""
+    """A checkpoint's quantization."""
 
     method: str  # as `quant_method` names it: "compressed-tensors", "gptq", "awq", "fp8", ...
     targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
     has_kv_scales: bool = False  # for a quantized KV cache; unused
 
     def format_of(self, *names: str) -> LayerFormat | None:
-        """Return the format of a module, the most specific target first.
+        """Return a module's format, the most specific target first.
 
         names: in the model, and in the file if that differs; a target may have either.
         """
@@ -206,7 +206,7 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
 
 
 def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any]) -> LayerFormat:
-    """Return the format of weights in fp8; activations stay in the model's dtype."""
+    """Return the format for fp8 weights; activations stay in the model's dtype."""
     if group.get("output_activations") is not None:
         raise _make_error(f"{name} quantizes layer outputs")
     if weights.get("num_bits") != 8:

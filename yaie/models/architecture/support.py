@@ -67,7 +67,7 @@ _SIZES = (
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     """Return a model's entry by its `config.json`. Raises `ModelUnsupported`.
 
-    A wrapper has the entry of the class that computes its text.
+    A wrapper has the entry of its text class.
     """
     config = text_config(config)
     _check_names(config)
@@ -117,7 +117,7 @@ def _is_causal(config: dict[str, Any], entry: SupportedArchitecture) -> bool:
 
 
 def _layer_types(config: dict[str, Any]) -> list[str]:
-    """Return the types of the layers; the word of Granite 4.0 is read as transformers reads it."""
+    """Return the layer types; Granite 4.0's word is read as transformers reads it."""
     return [
         "full_attention" if name == "attention" else name
         for name in config.get("layer_types") or ()
@@ -223,7 +223,7 @@ def _is_in_transformers(model_type: str) -> bool:
 
 
 def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield type and parameters of every rope table: one, or one for each type of layer."""
+    """Yield every rope table's type and parameters: one, or one for each type of layer."""
     for key in ("rope_parameters", "rope_scaling"):
         found = config.get(key)
         if not isinstance(found, dict):

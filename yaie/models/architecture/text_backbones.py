@@ -196,7 +196,7 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_renamed(config: Mapping[str, Any]) -> bool:
-    """Return True if the class of a text model has another model type than its config."""
+    """Return True if a text model's class has another model type than its config."""
     model_type, named = config.get("model_type"), config.get("architectures")
     if not isinstance(model_type, str) or model_type not in RENAMED:
         return False
@@ -236,7 +236,7 @@ def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
 
 
 def _without_cross_attention(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers of Llama 3.2 Vision that text passes: those without cross-attention."""
+    """Return Llama 3.2 Vision's layers that text passes: those without cross-attention."""
     cross = settings.get(CROSS_LAYERS, _CROSS_LAYERS)
     count = settings.get("num_hidden_layers", _MLLAMA_LAYERS)
     if not isinstance(cross, list | tuple) or not isinstance(count, int):
@@ -245,9 +245,9 @@ def _without_cross_attention(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain_rope(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rope table without the sections of images.
+    """Return a rope table without the sections for images.
 
-    A token of text has one position in all sections, so that they make up the plain rope.
+    A text token has one position in all sections, so that they equal the plain rope.
     """
     plain = {
         name: "default" if name in ("type", "rope_type") and value == "mrope" else value

@@ -33,7 +33,7 @@ class MuseGlimmerForCausalLM(MuseGlimmerPreTrainedModel):  # type: ignore[misc]
     def forward(
         self, input_ids: torch.Tensor, logits_to_keep: int | torch.Tensor = 0, **keywords: Any
     ) -> CausalLMOutputWithPast:
-        """Return the logits of some rows, or of all (0), scaled and capped as the wrapper does."""
+        """Return logits for some rows, or for all (0), scaled and capped as in the wrapper."""
         hidden = self.model(input_ids=input_ids, **keywords).last_hidden_state
         is_count = isinstance(logits_to_keep, int)
         rows = slice(-logits_to_keep, None) if is_count else logits_to_keep

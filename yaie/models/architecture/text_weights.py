@@ -28,7 +28,7 @@ _JOINED_EXPERTS = re.compile(r"model\.layers\.\d+\.mlp\.experts\.(gate_up_proj|d
 
 
 def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, Any]) -> Checkpoint:
-    """Return the text weights of a wrapper's checkpoint, with only their files and sizes.
+    """Return a wrapper checkpoint's text weights, with only their files and sizes.
 
     `config` is the text config. Raises `ModelUnsupported` if there is none.
     """
@@ -52,7 +52,7 @@ def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, A
 
 
 def text_name(stored: str) -> str | None:
-    """Return the name of a text tensor in the text-only class; None for other tensors."""
+    """Return a text tensor's name in the text-only class; None for other tensors."""
     found = _TEXT.fullmatch(stored)
     if found is None:
         return None
@@ -65,7 +65,7 @@ def text_name(stored: str) -> str | None:
 
 
 def _renumber(name: str, cross: list[int]) -> str | None:
-    """Return a tensor's name without the layers for images; None for a tensor of these."""
+    """Return a tensor's name without the layers for images; None for a tensor in these layers."""
     found = _LAYER.fullmatch(name)
     if found is None:
         return name
@@ -78,7 +78,7 @@ def _renumber(name: str, cross: list[int]) -> str | None:
 def _in_shape(
     tensors: dict[str, StoredTensor], config: Mapping[str, Any]
 ) -> dict[str, StoredTensor]:
-    """Return the tensors in the shapes of the text-only class.
+    """Return the tensors in the text-only class's shapes.
 
     Llama 3.2 Vision has rows in its embedding for images; Qwen3-VL stores joined experts
     with the inputs first.

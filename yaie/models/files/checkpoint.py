@@ -85,7 +85,7 @@ class StoredTensor:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The weights of a model folder, as their headers describe them."""
+    """A model folder's weights, as their headers describe them."""
 
     files: tuple[Path, ...]
     tensors: dict[str, StoredTensor]
@@ -107,7 +107,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Read the folder's `config.json`, with the quantization config of older tools.
+    """Read the folder's `config.json`, with older tools' quantization config.
 
     Raises `ModelNotFound` for a missing folder or file, `ModelUnsupported` for an adapter.
     """
@@ -132,10 +132,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Check all weight files of a folder against their headers; read headers only.
+    """Check a folder's weight files against their headers; read headers only.
 
-    Raises `ModelNotFound` for missing files, `ModelUnsupported` for damaged or unreadable ones and
-    for weights of an unsupported type.
+    Raises `ModelNotFound` for missing files, `ModelUnsupported` for damaged or unreadable files and
+    for unsupported weight types.
     """
     if (folder / LINK).exists() and not (folder / SINGLE).exists():
         return _read_gguf_checkpoint(folder)
@@ -155,7 +155,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 def summarize(
     folder: Path, files: tuple[Path, ...], tensors: dict[str, StoredTensor]
 ) -> Checkpoint:
-    """Return the checkpoint of these tensors. Raises `ModelUnsupported` for unread types."""
+    """Return a checkpoint with these tensors. Raises `ModelUnsupported` for unread types."""
     elements: Counter[str] = Counter()
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)
@@ -250,7 +250,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
 
 
 def _read_header(path: Path) -> list[StoredTensor]:
-    """Return the tensors of a file, after checking that they fill it exactly."""
+    """Return a file's tensors, after checking that they fill it exactly."""
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
@@ -287,7 +287,7 @@ def _read_header(path: Path) -> list[StoredTensor]:
 
 
 def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """Return type, shape, first and end byte of a tensor, counted from the header's end."""
+    """Return a tensor's type, shape, first and end byte, counted from the header's end."""
     try:
         kind, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
         if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
@@ -333,6 +333,6 @@ def without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> 
 
 
 def _index_of(name: str) -> int:
-    """Return the index of a tensor's decoder layer; -1 outside of them."""
+    """Return a tensor's decoder layer index; -1 outside the layers."""
     found = _LAYER.search(name)
     return int(found[1]) if found else -1

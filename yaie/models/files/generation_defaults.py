@@ -78,7 +78,7 @@ def _ids(stated: object) -> set[int]:
 
 
 def _token_id(tokenizer: Path, text: str) -> int | None:
-    """Return the id of a token; None for a missing or damaged tokenizer, refused later."""
+    """Return a token's id; None for a missing or damaged tokenizer, refused later."""
     if not tokenizer.is_file():
         return None
     try:

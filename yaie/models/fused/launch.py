@@ -13,7 +13,7 @@ _ROTATED_BLOCK = 1024  # elements per program, over all its heads
 
 
 class TritonOperations:
-    """Operations of one kernel each. Implements `FusedOperations`."""
+    """Operations with one kernel each. Implements `FusedOperations`."""
 
     name = "triton"
     stores = True

@@ -16,7 +16,7 @@ ActivationName = Literal["silu", "gelu"]
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """An RMSNorm: rows are scaled to a mean square of 1, then by `weight + offset`.
+    """An RMSNorm: rows are scaled to the mean square 1, then by `weight + offset`.
 
     A layer norm subtracts the mean first (`centres`), and may add a bias at the end.
     """
@@ -35,7 +35,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Rotary:
-    """Rotary positions: tables in float32 [positions, pairs], for the first elements of a head.
+    """Rotary positions: tables in float32 [positions, pairs], for a head's first elements.
 
     A pair is element i and i + pairs, or with `neighbours` 2 i and 2 i + 1.
     """
@@ -52,7 +52,7 @@ class Rotary:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A layer of a pool without scales, and the slot of each row; -1: the row is not stored."""
+    """A layer in a pool without scales, and each row's slot; -1: the row is not stored."""
 
     keys: torch.Tensor  # [num_slots, num_kv_heads, width]
     values: torch.Tensor
@@ -61,7 +61,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class HeadOperation:
-    """The heads of a projected row: queries, keys and values; and what happens to the first two."""
+    """A projected row's heads: queries, keys and values; and what happens to the first two."""
 
     num_heads: int
     num_kv_heads: int
@@ -72,7 +72,7 @@ class HeadOperation:
 
 
 class FusedOperations(Protocol):
-    """The operations between the matrix products and the attention of a decoder.
+    """The operations between a decoder's matrix products and attention.
 
     Rows have elements in sequence; a residual is contiguous.
     """

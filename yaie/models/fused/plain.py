@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class PlainOperations:
-    """Operations of several torch calls each. Implements `FusedOperations`."""
+    """Operations with several torch calls each. Implements `FusedOperations`."""
 
     name = "plain"
     stores = False
@@ -91,7 +91,7 @@ class PlainOperations:
 
 
 def rotate(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
-    """Rotate float32 heads [rows, heads, width] by the positions of their rows."""
+    """Rotate float32 heads [rows, heads, width] by their rows' positions."""
     if rotary is None:
         return wide
     cosines = rotary.cosines.index_select(0, positions)[:, None]

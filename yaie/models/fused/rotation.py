@@ -19,7 +19,7 @@ _PROBED = 3  # rows
 
 
 class LayerTables(NamedTuple):
-    """The tables of a layer, and the last positions of them as its attention takes them."""
+    """A layer's tables, and their last positions as its attention takes them."""
 
     rotary: Rotary  # how it pairs elements is left open
     positions: torch.Tensor  # [probed rows]
@@ -28,12 +28,12 @@ class LayerTables(NamedTuple):
 
 
 class RotaryTables:
-    """The cosines and sines of a model's rotary module; some have a pair per layer type."""
+    """A model's rotary cosines and sines; some have a pair per layer type."""
 
     def __init__(
         self, rotary: nn.Module, config: Any, num_positions: int, like: torch.Tensor
     ) -> None:
-        """`like` has the device and the dtype of the model."""
+        """`like` has the model's device and dtype."""
         self._rotary = rotary
         self._num_positions = num_positions
         self._like = like
@@ -42,7 +42,7 @@ class RotaryTables:
         self._tables: dict[str, LayerTables] = {}
 
     def of_layer(self, layer: int) -> LayerTables:
-        """Return the tables of a layer; layers of one type share them."""
+        """Return a layer's tables; layers with one type share them."""
         kind = "" if self._kinds is None else self._kinds[layer]
         if kind not in self._tables:
             self._tables[kind] = self._compute(() if self._kinds is None else (kind,))
@@ -61,7 +61,7 @@ class RotaryTables:
 
 
 def _once(table: torch.Tensor) -> torch.Tensor:
-    """Return a table of one angle for each pair; most models have each angle twice."""
+    """Return a table with one angle for each pair; most models have each angle twice."""
     pairs = table.shape[-1] // 2
     if torch.equal(table[:, :pairs], table[:, pairs:]):
         return table[:, :pairs].contiguous()

@@ -171,7 +171,7 @@ def _newest(model: str, *, with_weights: bool) -> Path:
 
 
 def _at_revision(name: str, revision: str, *, with_weights: bool) -> Path:
-    """Return the folder of a repository at a revision."""
+    """Return a repository's folder at a revision."""
     if not names_repository(name):
         if name != BUILTIN_MODEL and not Path(name).expanduser().exists():
             raise _not_found(f"{name}@{revision}", [name])
@@ -185,7 +185,7 @@ def _at_revision(name: str, revision: str, *, with_weights: bool) -> Path:
 
 
 def _only_gguf(folder: Path) -> Path | None:
-    """Return the GGUF file of a folder. Raises `ModelNotFound` if it has several."""
+    """Return a folder's GGUF file. Raises `ModelNotFound` if it has several."""
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() == GGUF)
     if len(files) > 1:
         names = ", ".join(path.name for path in files[:5])
@@ -209,7 +209,7 @@ def _builtin_folder() -> Path:
 
 
 def _find_listed(model: ListedModel, *, with_weights: bool) -> Path:
-    """Return the folder of a listed model: downloaded before, else of the hub, else of the index.
+    """Return a listed model's folder: downloaded before, else from the hub, else from the index.
 
     The index has the whole model only: it is downloaded even if only the config is needed.
     """
@@ -287,7 +287,7 @@ def _absent(repository: str, revision: str | None, looked_in: list[str]) -> Mode
 
 
 def _in_cache(repository: str, revision: str | None) -> Path | None:
-    """Return the cached folder of a repository, if config and weights are complete."""
+    """Return a repository's cached folder, if config and weights are complete."""
     try:
         found = snapshot_download(repository, revision=revision, local_files_only=True)
         return _complete(Path(found))

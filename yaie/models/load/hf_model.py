@@ -74,7 +74,7 @@ def _make_renamed_config(settings: dict[str, Any]) -> Any:
 
 
 def _config_of(settings: dict[str, Any]) -> Any:
-    """Return the config of a text-only class with these settings."""
+    """Return a text-only class's config with these settings."""
     entry = check_supported(settings)
     config_class = _class_named(entry.architecture).config_class
     return config_class(**{**settings, "architectures": [entry.architecture]})
@@ -115,8 +115,8 @@ def build_model(
 ) -> torch.nn.Module:
     """Build the model and read its weights, in evaluation mode.
 
-    `layout` describes the quantized layers of the checkpoint. Raises `ModelUnsupported` if the
-    weights do not fit the model, or are not finite.
+    `layout` describes the checkpoint's quantized layers. Raises `ModelUnsupported` if the weights
+    do not fit the model, or are not finite.
     """
     from yaie.models.files.gguf.hf_weights import unread_weights
     from yaie.models.quantization.quantized_model import build_quantized

@@ -86,7 +86,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """The estimated sizes of a model, and the memory that was free before it was built."""
+    """A model's estimated sizes, and the memory that was free before it was built."""
 
     config: EngineConfig
     sizes: ModelSizes
@@ -202,7 +202,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
 
 
 def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -> _Budget:
-    """Estimate the sizes of the model and refuse one that does not fit."""
+    """Estimate the model's sizes, and refuse a model that does not fit."""
     checkpoint = source.folder.checkpoint
     budget = _Budget(
         config=config,

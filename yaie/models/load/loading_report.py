@@ -26,8 +26,8 @@ def check_report(
 ) -> None:
     """Log unused tensors, and refuse a model that is not the checkpoint's.
 
-    Raises `ModelUnsupported` if a tensor is missing, if its shape contradicts the config, or if
-    it is the bias of a layer without bias in the config: the outputs would be wrong without it.
+    Raises `ModelUnsupported` if a tensor is missing, if its shape contradicts the config, or if it
+    is a bias that the config rules out: the outputs would be wrong without it.
     """
     architecture = type(model).__name__
     missing = sorted(report["missing_keys"])
@@ -59,7 +59,7 @@ def check_report(
 def _biases_left_out(
     unused: Sequence[str], model: torch.nn.Module, checkpoint: Checkpoint
 ) -> list[str]:
-    """Return non-zero biases of layers that have a weight and no bias in the model.
+    """Return non-zero biases whose layers have a weight and no bias in the model.
 
     Quantization tools write zeros for layers without bias. GPT-2's attention masks, named
     `attn.bias`, are in modules without weights.

@@ -68,9 +68,9 @@ def activation_bytes(sizes: ModelSizes, *, max_step_rows: int, max_logit_rows: i
 
 
 def exact_bytes(sizes: ModelSizes, *, max_step_rows: int, max_model_len: int) -> int:
-    """Return the memory of batch-invariant attention in a step.
+    """Return a step's memory for batch-invariant attention.
 
-    Each span of keys has accumulators, a maximum and a total in float32.
+    Each key span has accumulators, a maximum and a total in float32.
     """
     spans = -(-max_model_len // KEYS_IN_SPAN)
     return max_step_rows * spans * sizes.num_heads * (sizes.head + 2) * 4
@@ -87,9 +87,9 @@ def plan_for(
     device: str,
     dequantized: int = 0,
 ) -> MemoryPlan:
-    """Plan the memory of a model under the settings. Raises `NotEnoughMemory`.
+    """Plan a model's memory under the settings. Raises `NotEnoughMemory`.
 
-    `dequantized`: the largest copy that a step makes of quantized weights.
+    `dequantized`: the largest copy that a step makes from quantized weights.
     """
     activations = dequantized + activation_bytes(
         sizes,

@@ -76,7 +76,7 @@ def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
 
 
 def set_threads(wanted: int | None) -> None:
-    """Set the number of torch threads; None takes all processors that the cgroups allow.
+    """Set torch's threads; None takes all processors that the cgroups allow.
 
     torch counts the processors in this process's affinity mask and ignores a container's CPU quota.
     The kernel would throttle threads over the quota in mid-step, and all threads would wait.

@@ -38,7 +38,7 @@ def is_gpu(device: torch.device) -> bool:
 
 
 def estimate_weights(checkpoint: Checkpoint, target: WeightFormat) -> int:
-    """Return the bytes of the weights once they are loaded, quantized and packed."""
+    """Return the weights' bytes once they are loaded, quantized and packed."""
     wide = target.dtype.itemsize
     if target.quantized is None:
         return checkpoint.num_parameters * wide
@@ -48,7 +48,7 @@ def estimate_weights(checkpoint: Checkpoint, target: WeightFormat) -> int:
 
 
 def estimate_dequantized(target: WeightFormat) -> int:
-    """Return the largest copy that a step makes of quantized weights."""
+    """Return the largest copy that a step makes from quantized weights."""
     if target.quantized is None or target.is_packed:
         return 0
     if not target.is_on_gpu:
@@ -60,10 +60,10 @@ def estimate_dequantized(target: WeightFormat) -> int:
 def estimate_peak(
     checkpoint: Checkpoint, stored: QuantizedLayout | None, target: WeightFormat
 ) -> int:
-    """Return the peak size of quantized weights while they are loaded, before they are packed.
+    """Return quantized weights' peak size while they are loaded, before packing.
 
-    stored: the quantized layers of the checkpoint. On a GPU it is the peak there: each layer moves
-    over and is packed before the next one.
+    stored: the checkpoint's quantized layers. On a GPU it is the peak there: each layer moves over
+    and is packed before the next one.
     """
     quantized, wide = target.quantized, target.dtype.itemsize
     if quantized is None:

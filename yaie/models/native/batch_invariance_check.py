@@ -32,7 +32,7 @@ def not_exact(reason: str) -> ConfigError:
 def check_exact(
     execute: Callable[[StepPlan], torch.Tensor], plan: StepPlan, together: torch.Tensor
 ) -> None:
-    """Compute the first sequence of `plan` again, alone and in chunks, and compare the logits.
+    """Compute the first sequence in `plan` again, alone and in chunks, and compare the logits.
 
     `together`: the logits of all plan rows. Raises `ConfigError` if a bit differs.
     """
@@ -48,7 +48,7 @@ def check_exact(
 
 
 def _rows_alone(plan: StepPlan, first: int, end: int) -> StepPlan:
-    """Return rows `first` to `end` of the plan's first sequence, with earlier rows cached."""
+    """Return rows `first` to `end` in the plan's first sequence, with earlier rows cached."""
     every = np.arange(end - first, dtype=np.int64)
     return dataclasses.replace(
         plan,

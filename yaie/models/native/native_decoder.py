@@ -64,10 +64,10 @@ Execute = Callable[[StepPlan], torch.Tensor]
 
 
 class _LogitsMemory:
-    """Reusable memory for the logits of successive steps. Grows, never shrinks.
+    """Reusable memory for successive steps' logits. Grows, never shrinks.
 
     The C library returns large freed blocks to the system, and each step would wait for zeroed
-    pages. The memory plan bounds the rows of a step.
+    pages. The memory plan bounds a step's rows.
     """
 
     def __init__(self, library: Library, vocab_size: int) -> None:
@@ -108,7 +108,7 @@ class NativeDecoder:
         self._logits = _LogitsMemory(kernels, vocab_size)
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
-        """Compute the rows of a plan and return float32 logits [logit rows, vocab]."""
+        """Compute a plan's rows and return float32 logits [logit rows, vocab]."""
         step = self._attention.prepare(plan, _CPU)
         token_ids = np.ascontiguousarray(plan.token_ids)
         logit_rows = np.ascontiguousarray(plan.logit_rows)
@@ -257,5 +257,5 @@ def restore_native_decoder(
 
 
 def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
-    """Return a sample of logits from all rows, to recognise a decoder restored wrongly."""
+    """Return sampled logits from all rows, to recognise a decoder restored wrongly."""
     return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)

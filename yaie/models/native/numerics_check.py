@@ -33,7 +33,7 @@ class DecoderDiffers(Exception):
 def check_agreement(
     loaded: LoadedModel, found: torch.Tensor, expected: torch.Tensor, *, least: float = 0.0
 ) -> float:
-    """Return the relative error of logits against the original's; its bound is `least` or more.
+    """Return the logits' relative error against the original's; its bound is `least` or more.
 
     Raises `DecoderDiffers` if rounding does not explain it.
     """
@@ -52,13 +52,13 @@ def has_room_to_compare(loaded: LoadedModel) -> bool:
 
 
 def comparison_plan(loaded: LoadedModel) -> StepPlan:
-    """Plan two short sequences with a common prefix, with the logits of all rows."""
+    """Plan two short sequences with a common prefix, with logits for all rows."""
     shared, own = (_SHARED, _OWN) if has_room_to_compare(loaded) else (1, 0)
     return _plan(loaded, shared, own, first_own=shared)
 
 
 def far_plan(loaded: LoadedModel) -> StepPlan | None:
-    """Plan the same tokens, those after the common prefix at the end of the context.
+    """Plan the same tokens, with the tokens after the common prefix at the context's end.
 
     A model may compute far positions differently, by another rope table or scaled queries. The
     paths have a gap, which the CPU's attention allows. None without room, or for a context that
@@ -71,7 +71,7 @@ def far_plan(loaded: LoadedModel) -> StepPlan | None:
 
 
 def _plan(loaded: LoadedModel, shared: int, own: int, *, first_own: int) -> StepPlan:
-    """Plan a prefix at position 0, and two branches of `own` tokens at position `first_own`."""
+    """Plan a prefix at position 0, and two branches with `own` tokens at position `first_own`."""
     length = shared + own
     count = shared + 2 * own
     token_ids = np.arange(count, dtype=np.int64) * 31 % loaded.vocab_size

@@ -72,7 +72,7 @@ _UNRELATED = {
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A file of the cache: its header, and the position of its data."""
+    """A cache file: its header, and the position of its data."""
 
     header: dict[str, Any]
     path: Path
@@ -83,7 +83,7 @@ class CacheEntry:
         """Read the data, `header["nbytes"]` bytes, into memory.
 
         Raises `OSError`, or `ValueError` for a wrong checksum. The file is not mapped: its small
-        pages would slow the reading of weights to two thirds in every step.
+        pages would slow weight reads to two thirds in every step.
         """
         found = np.zeros_like(self.checksums)
 
@@ -109,15 +109,15 @@ class CacheEntry:
 
 
 class PackedCache:
-    """The folder of the cache. Several processes may use it at once."""
+    """The cache folder. Several processes may use it at once."""
 
     def __init__(self, folder: Path, limit: int) -> None:
-        """`limit`: the largest total size of the files, in bytes."""
+        """`limit`: the files' largest total size, in bytes."""
         self.folder = folder
         self._limit = limit
 
     def read(self, key: str) -> CacheEntry | None:
-        """Return the entry of a key; None if its file is missing, damaged or unreadable."""
+        """Return a key's entry; None if its file is missing, damaged or unreadable."""
         path = self._path(key)
         try:
             with path.open("rb", buffering=0) as file:
@@ -142,7 +142,7 @@ class PackedCache:
     ) -> bool:
         """Write a file with `nbytes` of data; return False, with a log line, if that failed.
 
-        Each chunk consists of whole 8-byte words.
+        Chunks are whole 8-byte words.
         """
         path = self._path(key)
         unfinished: Path | None = None
@@ -167,12 +167,12 @@ class PackedCache:
         return True
 
     def remove(self, key: str) -> None:
-        """Remove the file of a key."""
+        """Remove a key's file."""
         with contextlib.suppress(OSError):
             self._path(key).unlink(missing_ok=True)
 
     def usage(self) -> tuple[int, int]:
-        """Return the number of files and their total size in bytes."""
+        """Return the file count and the total size in bytes."""
         sizes = [status.st_size for _, status in self._files(SUFFIX)]
         return len(sizes), sum(sizes)
 

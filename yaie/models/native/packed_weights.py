@@ -30,7 +30,7 @@ _LOWEST_PRIORITY = 19  # the niceness of the writer: computing comes first
 
 
 class SavedDecoder(Protocol):
-    """The saved fields of a `NativeDecoder`."""
+    """A `NativeDecoder`'s saved fields."""
 
     structure: Decoder
     held: list[object]  # including the tensors that addresses point to
@@ -52,7 +52,7 @@ class PackedWeights:
     def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
         """Return the decoder, and the objects that must outlive it.
 
-        `attentions`: the layers' parts of the pool.
+        `attentions`: the layers' pool tensors.
         """
         base = self._data.ctypes.data
         described = self._header["layers"]
@@ -66,7 +66,7 @@ class PackedWeights:
 
 
 class PackedWeightsWriter:
-    """A thread of lowest priority that writes a decoder to the cache."""
+    """A lowest-priority thread that writes a decoder to the cache."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class PackedWeightsWriter:
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Abandon the rest of the file."""
+        """Abandon the unwritten rest."""
         self._stop.set()
         self._thread.join()
 

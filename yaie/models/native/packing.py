@@ -29,7 +29,7 @@ class Packer:
     """A packer for the instruction set in use. Frees each original once it is packed."""
 
     def __init__(self, library: Library, dtype: torch.dtype, *, exact: bool = False) -> None:
-        """`dtype`: of weights that the library cannot keep quantized.
+        """`dtype`: dtype for weights that the library cannot keep quantized.
 
         With `exact` the layers are batch-invariant: they sum each row in one order.
         """
@@ -63,11 +63,11 @@ class Packer:
 
     @property
     def num_packed(self) -> int:
-        """Bytes of all weights packed so far."""
+        """Bytes packed so far."""
         return self._memory.num_taken
 
     def warn_of_dequantized(self) -> None:
-        """Warn of quantized weights held in `dtype`: the memory plan counts them as quantized."""
+        """Warn of quantized weights stored in `dtype`: the memory plan counts them as quantized."""
         if self._num_dequantized:
             log.warning(
                 "%.1f million quantized weights are held as %s, in %d MiB: projections computed "
@@ -78,13 +78,13 @@ class Packer:
             )
 
     def floats(self, tensor: torch.Tensor) -> int:
-        """Copy a tensor in float32 and return the address of the copy."""
+        """Copy a tensor in float32 and return the copy's address."""
         return self.hold(tensor.detach().to(torch.float32, copy=True))
 
     def take_over(self, parameter: torch.Tensor) -> int:
         """Copy a parameter into our own memory, free the original and return the address.
 
-        The original may be an mmap of a file that can change.
+        The original may map a file that can change.
         """
         copied = self._stream(parameter.numel(), parameter.dtype).view(parameter.shape)
         copied.copy_(parameter.detach())

@@ -43,7 +43,7 @@ def calibrate_model(model: Any, calibration: CalibrationPlan) -> int:
     """Replace the layers that int4 rounds to 4 bits by calibrated ones; return their number.
 
     Computes on the CPU, in the model's dtype. Raises `ModelUnsupported` for a decoder that cannot
-    be run layer by layer; of the default calibration that is a warning.
+    be run layer by layer; for the default calibration that is a warning.
     """
     log.info(
         "calibrating int4 by the %s of inputs of %d tokens, once where packed weights are cached; "
@@ -87,13 +87,13 @@ class _Run:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
     def next(self, layer: nn.Module, index: int) -> Any:
-        """Return the output of a layer."""
+        """Return a layer's output."""
         arguments, keywords = self.calls[index]
         with passing(self.attention):
             return layer(self.hidden, *arguments, **keywords)
 
     def advance(self, output: Any, index: int) -> None:
-        """Take a layer's output as the input of the next one."""
+        """Take a layer's output as the next layer's input."""
         self.hidden = output
         self.calls[index] = ((), {})  # frees this layer's tensors
 
@@ -127,7 +127,7 @@ class _CausalAttention:
 
 @dataclass(slots=True)
 class _Inputs:
-    """The inputs of linear layers that read the same tensor."""
+    """The inputs for linear layers that read the same tensor."""
 
     names: list[str]
     sums: torch.Tensor  # x^T x, float32 [inputs, inputs], or squares, [inputs]
@@ -180,7 +180,7 @@ class _Collector:
 
 
 def _add_products(sums: torch.Tensor, rows: torch.Tensor) -> None:
-    """Add rows^T rows to the upper triangle of sums, in blocks; the rest is undefined."""
+    """Add rows^T rows to the sums' upper triangle, in blocks; the rest is undefined."""
     for first in range(0, len(sums), _BLOCK):
         last = first + _BLOCK
         sums[first:last, first:].addmm_(rows[:, first:last].T, rows[:, first:])
@@ -214,14 +214,14 @@ def _calibrate_layer(
 
 
 def _mirror(sums: torch.Tensor) -> torch.Tensor:
-    """Return the symmetric matrix of an upper triangle."""
+    """Return the symmetric matrix for an upper triangle."""
     return sums.triu() + sums.triu(1).T
 
 
 def _round_layer(
     linears: Mapping[str, nn.Linear], collector: _Collector
 ) -> dict[str, QuantizedWeight]:
-    """Return the rounded weights of linear layers by name; those with equal inputs together."""
+    """Return linear layers' rounded weights by name; those with equal inputs together."""
     rounded: dict[str, QuantizedWeight] = {}
     while collector.found:
         inputs = collector.found.pop()
@@ -310,7 +310,7 @@ def _check(model: Any, layers: Mapping[str, nn.Module], tokens: Sequence[int]) -
 
 @contextmanager
 def _refusing(model: Any) -> Iterator[None]:
-    """Turn errors of the model's own code into a refusal."""
+    """Turn errors from the model's code into a refusal."""
     try:
         yield
     except StartupError:

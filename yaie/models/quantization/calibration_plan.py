@@ -51,7 +51,7 @@ def plan_calibration(
     """Choose method and tokens; return None for a model without layers to calibrate.
 
     A text that the user names is used whole. The default text is cut, or provides squares only,
-    where it would take too long. model: may be on the meta device. wide: bytes of a value in the
+    where it would take too long. model: may be on the meta device. wide: bytes per value in the
     model's dtype. Raises `ModelUnsupported` for a model without decoder layers, if the user names a
     text.
     """
@@ -90,7 +90,7 @@ def _choose(shapes: list[tuple[int, ...]], num_tokens: int) -> tuple[int, Method
 
 
 def _operations(shapes: Iterable[tuple[int, ...]], num_tokens: int) -> float:
-    """Estimate the floating point operations of GPTQ for layers [outputs, inputs]."""
+    """Estimate GPTQ's floating-point operations for layers [outputs, inputs]."""
     return sum(
         4.0 * num_tokens * outputs * inputs  # two forwards
         + float(inputs * inputs) * (num_tokens + outputs + 2 * inputs)
@@ -99,7 +99,7 @@ def _operations(shapes: Iterable[tuple[int, ...]], num_tokens: int) -> float:
 
 
 def _nbytes(shapes: list[tuple[int, ...]], method: str, wide: int) -> int:
-    """Return the bytes to calibrate the linear layers of one decoder layer."""
+    """Return the bytes to calibrate one decoder layer's linear layers."""
     squares = [inputs * inputs for _, inputs in shapes]
     grams = _FLOAT_BYTES * sum(squares) + FACTOR_BYTES * max(squares, default=0)
     weights = (WEIGHT_BYTES + wide) * sum(outputs * inputs for outputs, inputs in shapes)
@@ -108,7 +108,7 @@ def _nbytes(shapes: list[tuple[int, ...]], method: str, wide: int) -> int:
 
 
 def decoder_layers(model: Any) -> dict[str, nn.Module] | None:
-    """Return the decoder's layers by name, in order; None for a model without a list of them."""
+    """Return the decoder's layers by name, in order; None for a model without such a list."""
     for name, module in model.named_modules():
         if isinstance(module, nn.ModuleList) and len(module) == model.config.num_hidden_layers:
             return {f"{name}.{index}": layer for index, layer in enumerate(module)}

@@ -31,14 +31,14 @@ _MOST_BYTES = 1024**2  # read of a file; tokens are shorter than 128 bytes
 
 @dataclass(frozen=True, slots=True)
 class CalibrationText:
-    """The tokens of a text, and the token that begins each sequence."""
+    """A text's tokens, and the token that begins each sequence."""
 
     tokens: tuple[int, ...]
     begin: tuple[int, ...]  # empty or one token
     is_default: bool = False  # the text of the package
 
     def sequences(self, context_len: int, num_tokens: int = MOST_TOKENS) -> list[list[int]]:
-        """Return the first tokens in sequences of at most 1,024 tokens or the context."""
+        """Return the first tokens in sequences no longer than 1,024 tokens or the context."""
         length = max(1, min(MOST_SEQUENCE, context_len) - len(self.begin))
         tokens = self.tokens[:num_tokens]
         starts = range(0, len(tokens), length)
@@ -46,7 +46,7 @@ class CalibrationText:
 
 
 def read_calibration(file: str | None, folder: Path) -> CalibrationText | None:
-    """Read a text, or the one of the package, with the tokenizer of a model folder.
+    """Read a text, or the package's text, with a model folder's tokenizer.
 
     Without a tokenizer the package's text is None, with a warning. Raises `ConfigError` if the
     user's text is unreadable, not UTF-8, or shorter than 2,048 tokens.

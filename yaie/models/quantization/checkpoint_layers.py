@@ -88,7 +88,7 @@ class QuantizedLayer:
 
     @property
     def weight_name(self) -> str:
-        """Name of the dequantized weights; experts in one tensor are a parameter themselves."""
+        """The dequantized weights' name; experts in one tensor are a parameter themselves."""
         return f"{self.name}.weight" if self.num_matrices is None else self.name
 
     @property
@@ -129,7 +129,7 @@ class QuantizedLayer:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedLayout:
-    """The layers and plain tensors of a quantized checkpoint."""
+    """A quantized checkpoint's layers and plain tensors."""
 
     stored: StoredQuantization
     layers: tuple[QuantizedLayer, ...]
@@ -157,7 +157,7 @@ class QuantizedLayout:
         return plain + sum(layer.device_nbytes(wide) for layer in self.layers)
 
     def device_packing_nbytes(self, wide: int) -> int:
-        """Return the bytes of a GPU that packing the largest layer takes; a weight has `wide`."""
+        """Return the GPU bytes that packing the largest layer takes; a weight has `wide`."""
         return PACKING_BYTES * max((layer.num_weights for layer in self.kept), default=0)
 
     def loading_nbytes(self, wide: int) -> int:
@@ -186,20 +186,20 @@ class QuantizedLayout:
 
     @property
     def kind(self) -> str | None:
-        """Kind of the quantized layers: int8, int4 or int4+int8, if any stays quantized."""
+        """Format of the quantized layers: int8, int4 or int4+int8, if any stays quantized."""
         return _kind(self.kept) or None
 
     @property
     def stored_kind(self) -> str:
-        """Kind of the checkpoint's layers."""
+        """Format of the checkpoint's layers."""
         return _kind(self.layers)
 
 
 def scale_nbytes(bits: int, *, packed: bool) -> int:
-    """Return the bytes of a scale: 4 for float32, or 2 for bfloat16 with packed 4-bit weights.
+    """Return the bytes per scale: 4 for float32, or 2 for bfloat16 with packed 4-bit weights.
 
     A float32 scale for 64 4-bit weights would be an eighth of the bytes read. Rounding it to
-    bfloat16 adds an error of up to 2^-9; the weights' own is several hundredths.
+    bfloat16 adds an error up to 2^-9; the weights' own is several hundredths.
     """
     return 2 if packed and bits == 4 else 4
 
@@ -211,7 +211,7 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
 def read_stored_layout(
     config: Mapping[str, Any], checkpoint: Checkpoint, *, on_gpu: bool = False
 ) -> QuantizedLayout | None:
-    """Return the quantized layers of a checkpoint by its `config.json`; None if it is plain.
+    """Return a checkpoint's quantized layers by its `config.json`; None if it is plain.
 
     on_gpu: more formats stay quantized on a GPU than on a CPU.
     Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized
@@ -231,10 +231,10 @@ def read_stored_layout(
 def read_layout(
     checkpoint: Checkpoint, quantization: StoredQuantization, *, on_gpu: bool = False
 ) -> QuantizedLayout:
-    """Return the quantized layers of a checkpoint.
+    """Return a checkpoint's quantized layers.
 
-    Reads headers, and the small tensors with shapes and the order of inputs. Raises
-    `ModelUnsupported` if a layer lacks a tensor, or if its tensors contradict each other.
+    Reads headers, and the small tensors with shapes and input order. Raises `ModelUnsupported` if a
+    layer lacks a tensor, or if its tensors contradict each other.
     """
     layers = []
     used: set[str] = set()
@@ -367,7 +367,7 @@ def check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> No
 
 
 def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
-    """Return whether a tensor's name means a scale of a weight in the same module."""
+    """Return True if a tensor's name means a weight's scale in the same module."""
     module, _, part = name.rpartition(".")
     if part in _SCALES_OF_CACHE or not ("scale" in part or part == "SCB"):
         return False

@@ -49,7 +49,7 @@ def _widen_matrix(
     factors: torch.Tensor,
     block: tuple[int, int] | None,
 ) -> None:
-    """Widen whole rows of blocks at a time: float32 stays small, also in several threads."""
+    """Widen whole block rows at a time: float32 stays small, also in several threads."""
     outputs, inputs = values.shape
     rows, columns = block or USUAL_BLOCK
     if factors.numel() == 1:
@@ -68,7 +68,7 @@ def _widen_matrix(
 def scales_by_output(
     name: str, scales: torch.Tensor, outputs: int, block: tuple[int, int] | None
 ) -> torch.Tensor:
-    """Return the scales of a matrix in float32, [outputs, 1] or [outputs, blocks of inputs].
+    """Return a matrix's float32 scales, [outputs, 1] or [outputs, input blocks].
 
     Raises `ModelUnsupported` for scales that are not finite.
     """
@@ -145,7 +145,7 @@ def widen_nvfp4(
 
 
 def _pairs(dtype: torch.dtype) -> torch.Tensor:
-    """Return the two values of each byte, [256], as an integer of their bits."""
+    """Return each byte's two values, [256], as an integer with their bits."""
     positive = torch.tensor(_E2M1)
     table = torch.cat((positive, -positive))
     byte = torch.arange(256)

@@ -30,7 +30,7 @@ _Tensors = Mapping[str, StoredTensor]
 
 @dataclass(frozen=True, slots=True)
 class FloatWeights:
-    """The tensors of one weight, and the shape that its scales describe."""
+    """One weight's tensors, and the shape that its scales describe."""
 
     weight_name: str  # name of the widened tensor
     num_matrices: int | None  # experts in one tensor; None: a single matrix
@@ -52,7 +52,7 @@ class FloatWeights:
 
 
 def float_layout(tensor: StoredTensor) -> FloatLayout | None:
-    """Return the layout of a weight's values in floating point; None for other tensors."""
+    """Return the layout of a floating-point weight; None for other tensors."""
     if tensor.kind == "U8":
         if tensor.name.endswith(BLOCKS):
             return "mxfp4"
@@ -62,17 +62,17 @@ def float_layout(tensor: StoredTensor) -> FloatLayout | None:
 
 
 def module_of(weight: str) -> str:
-    """Return the module of a weight; for experts in one tensor, the name of the weight."""
+    """Return a weight's module; for experts in one tensor, the weight's name."""
     return weight.removesuffix(BLOCKS).removesuffix(_PACKED).removesuffix(".weight")
 
 
 def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the grid of scales that ModelOpt writes as [rows, 1, columns, 1]."""
+    """Return the scale grid that ModelOpt writes as [rows, 1, columns, 1]."""
     return shape[::2] if len(shape) == 4 and shape[1] == shape[3] == 1 else shape
 
 
 def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWeights:
-    """Describe a weight in fp8. `block`: outputs and inputs of a scale; None: by its shape.
+    """Describe a weight in fp8. `block`: outputs and inputs per scale; None: by its shape.
 
     Raises `ModelUnsupported` if the scales are missing or of another shape.
     """
@@ -123,7 +123,7 @@ def _grids(outputs: int, inputs: int, block: tuple[int, int] | None) -> set[tupl
 
 
 def grid_of(outputs: int, inputs: int, block: tuple[int, int]) -> tuple[int, int]:
-    """Return the shape of block scales; the last blocks may be cut off."""
+    """Return the block scales' shape; the last blocks may be cut off."""
     return -(-outputs // block[0]), -(-inputs // block[1])
 
 

@@ -35,7 +35,7 @@ _BLOCK = 64  # inputs per correction of the remaining weights
 
 @dataclass(frozen=True, slots=True)
 class InputStatistics:
-    """The correlation of a layer's inputs, factorized in the order of their mean squares."""
+    """A layer's input correlation, factorized in the order of mean squares."""
 
     order: torch.Tensor  # int64 [inputs]: the input with the largest mean square first
     lower: torch.Tensor  # L of the damped Gram matrix L L^T, float32 [inputs, inputs]
@@ -43,15 +43,15 @@ class InputStatistics:
 
     @property
     def importance(self) -> torch.Tensor:
-        """Mean square of each input, up to a factor. [inputs]."""
+        """Each input's mean square, up to a factor. [inputs]."""
         squares = self.lower.square().sum(1)
         return torch.empty_like(squares).index_copy_(0, self.order, squares)
 
 
 def factorize(gram: torch.Tensor) -> InputStatistics:
-    """Factorize the Gram matrix X^T X [inputs, inputs] of finite inputs X.
+    """Factorize the Gram matrix X^T X [inputs, inputs] for finite inputs X.
 
-    Inputs without a square, and correlations of inputs with each other, are damped.
+    Inputs without a square, and correlations between inputs, are damped.
     """
     mean = float(gram.diagonal().double().mean())
     order = gram.diagonal().argsort(descending=True, stable=True)
@@ -68,7 +68,7 @@ def factorize(gram: torch.Tensor) -> InputStatistics:
 
 
 def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> QuantizedWeight:
-    """Round weights [outputs, inputs] to int4, for the least error of the layer's results.
+    """Round weights [outputs, inputs] to int4, with the least output error.
 
     Groups are as in `quantize_weight`, and no output's error is larger than there. Raises
     `ValueError` for a number of inputs that int4 leaves at 8 bits.
@@ -128,7 +128,7 @@ def _few_threads(outputs: int) -> Iterator[None]:
 
 
 def _grids(by_input: torch.Tensor, importance: torch.Tensor, group_size: int) -> Grid:
-    """Return the grids of weights [inputs, outputs]. Its tensors: [groups, outputs]."""
+    """Return the grids for weights [inputs, outputs]. Its tensors: [groups, outputs]."""
     parts = (torch.split(tensor, group_size) for tensor in (by_input, importance))
     grids = [best_grid(*part) for part in zip(*parts, strict=True)]
     return Grid(torch.stack([g.scales for g in grids]), torch.stack([g.points for g in grids]))
@@ -139,8 +139,7 @@ def _round_in_turn(
 ) -> tuple[torch.Tensor, Grid, torch.Tensor]:
     """Round weights [outputs, inputs] input by input.
 
-    Returns values [outputs, inputs], the grids [groups, outputs], and the error of each output's
-    results.
+    Returns values [outputs, inputs], the grids [groups, outputs], and each output's error.
     """
     order, upper = statistics.order, statistics.upper
     left = weight.T.float().contiguous()

@@ -78,7 +78,7 @@ def quantize_model(
     *,
     finish: Callable[[QuantizedLinear], nn.Module] | None = None,
 ) -> int:
-    """Replace the linear layers of a decoder and its head; return their number.
+    """Replace a decoder's linear layers and its head; return their number.
 
     Only `nn.Linear` is quantized: mixtures' experts are three-dimensional parameters, and GPT-2
     stores its weights transposed. Each original is freed before the next layer. An embedding tied
@@ -110,7 +110,7 @@ def quantize_model(
 def kind_of(model: nn.Module) -> str | None:
     """Return the format of the quantized layers: "int8", "int4", "int4+int8", "fp8" ..., or None.
 
-    The head and value projections count only if all layers are of them: int4 has them in int8.
+    The head and value projections count only if there are no other layers: int4 has them in int8.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
     named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedLinear)]
@@ -149,7 +149,7 @@ class RoundedLayer:
 
     @property
     def rounding_nbytes(self) -> int:
-        """Bytes to quantize it: the joined parts, and several copies of one part."""
+        """Bytes to quantize it: the joined weights, and several copies of one weight."""
         part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
         dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
         return self.nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
@@ -165,7 +165,7 @@ class RoundingEstimate:
 
     @property
     def share_left(self) -> float:
-        """Share of plain weights among those outside the embedding."""
+        """Share of plain weights outside the embedding."""
         rounded = sum(layer.num_weights for layer in self.layers)
         return self.num_left / max(1, self.num_left + rounded)
 
@@ -185,7 +185,7 @@ class RoundingEstimate:
         return stays + sum(layer.device_nbytes() for layer in self.layers)
 
     def device_packing_nbytes(self, wide: int) -> int:
-        """Return the bytes of a GPU that rounding and packing the largest layer takes."""
+        """Return the GPU bytes that rounding and packing the largest layer takes."""
         return max(
             (
                 layer.rounding_nbytes + (wide + PACKING_BYTES) * layer.num_weights
@@ -197,8 +197,8 @@ class RoundingEstimate:
     def loading_nbytes(self, wide: int, *, mapped: bool, calibrating: int = 0) -> int:
         """Return the peak bytes while the originals are read, quantized and run once.
 
-        mapped: the originals are pages of their files, which the system can drop. calibrating:
-        bytes that calibration takes besides the weights.
+        mapped: the originals are file pages, which the system can drop. calibrating: bytes that
+        calibration takes besides the weights.
         """
         held = peak = self.nbytes(wide, packed=False) - sum(
             layer.nbytes(packed=False) for layer in self.layers
@@ -213,7 +213,7 @@ class RoundingEstimate:
 
 
 def estimate_rounding(model: nn.Module, kind: str) -> RoundingEstimate:
-    """Estimate the result of `quantize_model`. The model may be on the meta device."""
+    """Estimate `quantize_model`'s result. The model may be on the meta device."""
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}

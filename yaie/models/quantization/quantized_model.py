@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def build_quantized(
     model_class: Any, layout: QuantizedLayout, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the model, and transformers' report of the loading.
+    """Return the model, and transformers' loading report.
 
     options: passed to transformers' `from_pretrained`.
 
@@ -78,7 +78,7 @@ class _Dequantized:
 
 
 class _Places:
-    """The modules of a checkpoint's layers."""
+    """A checkpoint's quantized layers and their modules."""
 
     def __init__(self, layout: QuantizedLayout, wide: list[_Dequantized]) -> None:
         self._kept = layout.kept

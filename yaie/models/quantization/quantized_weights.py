@@ -31,7 +31,7 @@ Kind = Literal["int4", "int8", "fp8"]
 class QuantizedWeight:
     """weight[o, i] = (values[o, i] - zero_points[o, g]) * scales[o, g], where g = i // group_size.
 
-    One group of all inputs is per-channel quantization.
+    One group over all inputs is per-channel quantization.
     """
 
     bits: int  # 4 or 8
@@ -53,7 +53,7 @@ class QuantizedWeight:
         return int(self.values.shape[1]) // int(self.scales.shape[1])
 
     def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
-        """Return the weights, [outputs, inputs] of `dtype`."""
+        """Return the weights [outputs, inputs] in `dtype`."""
         outputs, inputs = self.values.shape
         grouped = self.values.view(outputs, -1, self.group_size).float()
         if self.zero_points is not None:
@@ -119,7 +119,7 @@ class QuantizedLinear(nn.Module):
         return nn.functional.linear(x, self.quantized.dequantize(x.dtype), self.bias)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Follow `.to(device)`; a change of dtype affects the bias only."""
+        """Follow `.to(device)`; a dtype change affects the bias only."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if (weight := self.quantized) is not None:
             device = fn(weight.scales.new_empty(0)).device
@@ -139,7 +139,7 @@ class QuantizedLinear(nn.Module):
 
 
 def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
-    """Return bytes and number of the parameters; tied weights count once unless stored twice."""
+    """Return the parameters' bytes and number; tied weights count once unless stored twice."""
     linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
     tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
@@ -153,25 +153,25 @@ def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The weights (value - point) * scale of groups. Float32, of the shape [groups...]."""
+    """Groups' weights (value - point) * scale. Float32, shape [groups...]."""
 
     scales: torch.Tensor
     points: torch.Tensor
 
     def values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the nearest values of weights [..., groups...]; float32."""
+        """Return the nearest values for weights [..., groups...]; float32."""
         factors = torch.where(self.scales != 0, 1 / self.scales, torch.zeros(()))
         return weights.mul(factors).round_().add_(self.points).clamp_(LEAST, MOST)
 
     def weights(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the weights of values."""
+        """Return the weights for values."""
         return (values - self.points) * self.scales
 
 
 def best_grid(weights: torch.Tensor, importance: torch.Tensor | None = None) -> Grid:
-    """Return the grid of weights [inputs, groups...] with the least squared error.
+    """Return the grid for weights [inputs, groups...] with the least squared error.
 
-    importance: [inputs] factors of the squared errors; None: all the same.
+    importance: [inputs] factors on the squared errors; None: all the same.
     """
     # Zero is among the values, so that the zero point has 4 bits too.
     least, most = weights.amin(0).clamp_(max=0), weights.amax(0).clamp_(min=0)

@@ -33,7 +33,7 @@ _ONE_IN_EACH = {4: 0x11111111, 8: 0x01010101}
 
 
 class _Changed:
-    """A tensor of a file that is changed when it is indexed with `...`."""
+    """A file's tensor that is changed when it is indexed with `...`."""
 
     def __init__(self, found: Any, tensor: StoredTensor) -> None:
         self._found = found
@@ -45,7 +45,7 @@ class _Changed:
 
 
 class TensorFiles:
-    """The weight files of a checkpoint, memory-mapped and opened once each."""
+    """A checkpoint's weight files, memory-mapped and opened once each."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -84,7 +84,7 @@ class TensorFiles:
 def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
     """Return a layer's quantized weight. With `layer.group_of_input`, groups are not contiguous.
 
-    Raises `ModelUnsupported` for non-finite scales and values out of range.
+    Raises `ModelUnsupported` for non-finite scales and out-of-range values.
     """
     reader = {
         "int-quantized": _read_int,
@@ -104,7 +104,7 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
 
 
 def read_kept(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
-    """Return the weight of a layer that stays quantized, with its inputs in the order of groups."""
+    """Return the weight for a layer that stays quantized, with its inputs in group order."""
     weight = read_quantized(layer, files)
     if layer.group_of_input is None:
         return weight
@@ -114,7 +114,7 @@ def read_kept(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
 
 
 def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:
-    """Return a layer's dequantized weights of `dtype`, [outputs, inputs].
+    """Return a layer's dequantized weights [outputs, inputs] in `dtype`.
 
     Experts in one tensor: [experts, outputs, inputs], and [experts, inputs, outputs] from mxfp4.
     """

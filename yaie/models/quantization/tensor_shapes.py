@@ -131,7 +131,7 @@ def _groups_of_scale(name: str, scale: StoredTensor, outputs: int) -> int:
 
 
 def read_integers(tensor: StoredTensor) -> array[int]:
-    """Read a small tensor of integers."""
+    """Read a small integer tensor."""
     numbers: array[int] = array("i" if tensor.kind == "I32" else "q")
     with tensor.file.open("rb") as file:
         file.seek(tensor.first_byte)
@@ -144,7 +144,7 @@ def read_integers(tensor: StoredTensor) -> array[int]:
 def group_of_input(
     name: str, found: LayerFormat, tensors: _Tensors, inputs: int, groups: int
 ) -> array[int] | None:
-    """Return the group of each input, or None for contiguous groups of equal size.
+    """Return each input's group, or None for contiguous, equally large groups.
 
     Raises `ModelUnsupported` for an order that contradicts the other tensors, or lacks its tensor.
     """

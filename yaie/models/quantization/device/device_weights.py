@@ -26,7 +26,7 @@ class DeviceWeight:
 
     @property
     def bits(self) -> int:
-        """Bits of a weight."""
+        """Bits per weight."""
         return self.packing.bits
 
     @property
@@ -57,7 +57,7 @@ class DeviceWeight:
         )
 
     def with_values(self, values: torch.Tensor) -> DeviceWeight:
-        """Return the weight with other values of the same shape."""
+        """Return the weight with other values in the same shape."""
         return replace(self, values=values)
 
     def to(self, device: torch.device) -> DeviceWeight:

@@ -120,7 +120,7 @@ def _add_product(
     HAS_POINTS: tl.constexpr,
     IS_PADDED: tl.constexpr,
 ):
-    """Return the sum plus the product of the inputs from `first` on with stored weights."""
+    """Return the sum plus the product between stored weights and the inputs from `first` on."""
     if IS_PADDED:
         is_input = (first + inner < num_inputs)[None, :]
         x = tl.load(row_place + first, mask=is_input, other=0.0)

@@ -16,7 +16,7 @@ _PROCESSORS_WITHOUT_A_DEVICE = 132  # an H100 or H200 has 132
 
 
 class TritonProducts:
-    """Products of one launch, or two where the inputs are cut. Implements `Products`."""
+    """Products by one launch, or by two where the inputs are cut. Implements `Products`."""
 
     name = "triton"
 

@@ -22,7 +22,7 @@ class DeviceLinear(QuantizedLinear):
     """y = x W^T (+ bias) with a W that a device's products take packed."""
 
     def __init__(self, linear: QuantizedLinear, device: torch.device, products: Products) -> None:
-        """Pack the weights of a layer for a device, and free the originals."""
+        """Pack a layer's weights for a device, and free the originals."""
         assert linear.quantized is not None, "the weights were packed before"
         super().__init__(linear.quantized, None, is_tied=linear.is_tied)
         if linear.bias is not None:
@@ -69,9 +69,9 @@ class DeviceLinear(QuantizedLinear):
 def merge_packed(
     modules: Sequence[DeviceLinear],
 ) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return a map to the concatenated outputs of the modules.
+    """Return a map to the modules' concatenated outputs.
 
-    Neighbours of one format are computed together; the modules' weights become views of theirs.
+    Neighbours with one format are computed together; the modules' weights become views.
     """
     runs = list(_runs(modules))
     width = sum(module.out_features for module in modules)
@@ -90,7 +90,7 @@ def merge_packed(
 
 
 def reorder(rows: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
-    """Return rows [rows, inputs] with their inputs in the order of a layer's groups."""
+    """Return rows [rows, inputs] with their inputs in a layer's group order."""
     return rows if order is None else rows.index_select(1, order)
 
 
@@ -113,7 +113,7 @@ def _can_join(first: DeviceLinear, second: DeviceLinear) -> bool:
 
 
 def _runs(modules: Sequence[DeviceLinear]) -> Iterable[_Run]:
-    """Yield neighbours that share a format and an order of inputs."""
+    """Yield neighbours that share a format and an input order."""
     run: list[DeviceLinear] = []
     for module in modules:
         if run and not _can_join(run[-1], module):

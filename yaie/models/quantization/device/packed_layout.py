@@ -18,7 +18,7 @@ _USUAL_BLOCK = 64
 
 @dataclass(frozen=True, slots=True)
 class PackedLayout:
-    """The layout of one layer's rows."""
+    """One layer's row layout."""
 
     bits: int  # 4 or 8
     num_inputs: int
@@ -26,7 +26,7 @@ class PackedLayout:
 
     @property
     def group_size(self) -> int:
-        """Inputs of one group."""
+        """Inputs per group."""
         return self.num_inputs // self.num_groups
 
     @property
@@ -36,14 +36,14 @@ class PackedLayout:
 
     @property
     def block(self) -> int:
-        """Bytes of the unit that rows are padded to; outside of mixed groups, it has one scale."""
+        """Bytes per unit that rows are padded to; without mixed groups, it has one scale."""
         if self.num_groups > 1 and not self.is_mixed:
             return min(_power_of_two_in(self.group_size), _MOST_BLOCK)
         return _MOST_BLOCK if self._num_bytes % _MOST_BLOCK == 0 else _USUAL_BLOCK
 
     @property
     def width(self) -> int:
-        """Bytes of a row, padding included."""
+        """Bytes per row, padding included."""
         return -(-self._num_bytes // self.block) * self.block
 
     @property
@@ -52,7 +52,7 @@ class PackedLayout:
         return self.width * 8 != self.num_inputs * self.bits
 
     def nbytes(self, num_outputs: int, *, scale_bytes: int, has_points: bool) -> int:
-        """Return the bytes of a layer."""
+        """Return the bytes per layer."""
         each = scale_bytes + (1 if has_points else 0)
         return num_outputs * (self.width + self.num_groups * each)
 

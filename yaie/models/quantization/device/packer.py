@@ -26,12 +26,12 @@ _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.02, torch.float16: 0.004}
 
 
 class DevicePacker:
-    """A packer of quantized layers for one device."""
+    """A packer for one device's quantized layers."""
 
     def __init__(
         self, device: torch.device, dtype: torch.dtype, products: Products | None = None
     ) -> None:
-        """`dtype`: of the rows; `products`: by name; None for the device's."""
+        """`dtype`: dtype of the rows; `products`: by name; None for the device's."""
         self._device = device
         self._dtype = dtype
         self._products = choose_products(device) if products is None else products
@@ -47,13 +47,13 @@ class DevicePacker:
         return made
 
     def pack_model(self, model: nn.Module) -> None:
-        """Pack the quantized layers of a model, one after another."""
+        """Pack a model's quantized layers, one after another."""
         for name, module in list(model.named_modules()):
             if isinstance(module, QuantizedLinear) and not isinstance(module, DeviceLinear):
                 model.set_submodule(name, self(module))
 
     def _check(self, weight: DeviceWeight) -> None:
-        """Multiply with the first layer of a format by two ways; keep torch's if they differ."""
+        """Multiply with a format's first layer in two ways; keep torch's if they differ."""
         packing = weight.packing
         key = (
             *(weight.kind, packing.block, packing.num_groups == 1, packing.is_mixed),

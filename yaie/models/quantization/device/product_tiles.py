@@ -17,7 +17,7 @@ _LEAST_STEPS = 4  # per split: fewer do not fill the load pipeline
 
 @dataclass(frozen=True, slots=True)
 class ProductTile:
-    """The block of one program, and the cut of the inputs."""
+    """One program's block, and the input split."""
 
     rows: int
     outputs: int
@@ -37,7 +37,7 @@ def choose_tile(
 ) -> ProductTile:
     """Return the tile for a product with `num_rows` rows on a device with `num_processors`.
 
-    itemsize: bytes of a row's element. Float32 products run outside of tensor cores, in registers.
+    itemsize: bytes per row element. Float32 products run in registers, not on tensor cores.
     """
     block = packing.block
     if itemsize == 4:

@@ -33,13 +33,13 @@ class Products(Protocol):
     ) -> None:
         """Write rows W^T + bias to the output.
 
-        rows: [rows, inputs], with elements in sequence; output: [rows, outputs] of their dtype,
+        rows: [rows, inputs], with elements in sequence; output: [rows, outputs] in their dtype,
         which may be columns of a wider tensor.
         """
 
 
 class PlainProducts:
-    """Products of weights rounded to the rows' dtype. Implements `Products`."""
+    """Products with weights rounded to the rows' dtype. Implements `Products`."""
 
     name = "plain"
 
