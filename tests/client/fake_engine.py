@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -151,7 +152,7 @@ class FakeChild:
         except RuntimeError as error:
             self._fail(Failed("RuntimeError", f"RuntimeError: {error}", 70))
             return
-        self._report(Deltas(deltas, engine.core.stats))
+        self._report(Deltas(deltas, engine.take_stats(time.monotonic())))
         if engine.has_work:
             self._step_soon()
 

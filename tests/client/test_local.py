@@ -23,6 +23,16 @@ def test_requests_of_one_call_run_in_the_same_steps(client: LocalClient, core: C
     assert client.stats.num_steps == len(core.steppers) == 3
 
 
+def test_statistics_follow_every_step(client: LocalClient, core: Core) -> None:
+    call = Call(client, ask("a", max_tokens=ENDLESS))
+    for number in (1, 2, 3):
+        call.take()
+        assert client.stats.num_steps == number
+    call.take()
+    client.close()
+    assert client.stats.num_steps == len(core.steppers) == 4
+
+
 def test_an_empty_call_computes_nothing(client: LocalClient, core: Core) -> None:
     assert drain(client) == {}
     assert core.steppers == []

@@ -99,7 +99,7 @@ async def test_closed_requests_free_their_slots_and_compute_nothing(
             generate(client, ask(f"{i}", (*PROMPT, i), max_tokens=LONG, n=3)) for i in range(8)
         ]
         await asyncio.gather(*(anext(stream) for stream in streams))
-        assert client.stats.num_running == 24
+        await until(lambda: client.stats.num_running == 24)
         await asyncio.gather(*(stream.aclose() for stream in streams))
         await until(lambda: client.stats.num_running == 0 and client.stats.num_waiting == 0)
         stats = client.stats

@@ -72,6 +72,20 @@ def test_a_request_does_not_wait_for_idle_work(monkeypatch: pytest.MonkeyPatch) 
     assert not core.has_work
 
 
+def test_statistics_are_sent_with_the_last_step_of_a_short_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.client.scripted_core.STEP_S", 0.0)
+    monkeypatch.setattr("yaie.engine.loop.STATS_INTERVAL_S", 60.0)
+    request = GenerationRequest(
+        request_id="one", prompt_token_ids=(20,), sampling=SamplingParams(max_tokens=3)
+    )
+    script = Script({1: Submit.pack(request)}, receives=8)
+    served(script)
+    sent = [each for each in script.sent if isinstance(each, Deltas)]
+    assert [each.stats and each.stats.num_steps for each in sent] == [1, None, 3]
+
+
 class LongPromptCore(ReadyCore):
     """Gives a thousand prompt logprobs for each prompt."""
 
@@ -130,7 +144,7 @@ def test_an_expected_prompt_is_computed_and_reported() -> None:
     expect = Expect(ExpectedPrompt(token_ids=(1, 2)))
     script = Script({2: expect, 7: expect}, receives=12)
     served(script, ExpectingCore)
-    reports = [sent.stats for sent in script.sent if isinstance(sent, Deltas)]
+    reports = [sent.stats for sent in script.sent if isinstance(sent, Deltas) and sent.stats]
     # Each prompt is acknowledged, and reported when the idle moments are over.
     assert [(each.num_expected_prompts, each.num_idle_steps) for each in reports] == [
         (1, 0), (0, 2), (1, 2), (0, 4),

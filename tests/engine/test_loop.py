@@ -121,3 +121,32 @@ def test_a_failing_step_raises(loop: EngineLoop) -> None:
     loop.submit(ask("bad", first=CRASH))
     with pytest.raises(RuntimeError, match="a kernel failed"):
         loop.step()
+
+
+def test_statistics_are_due_every_interval_and_without_work(loop: EngineLoop) -> None:
+    loop.submit(ask("a", max_tokens=5))
+    found: list[int | None] = []
+    for now in (100.0, 100.05, 100.11, 100.2, 100.205):
+        loop.step()
+        stats = loop.take_stats(now)
+        found.append(stats and stats.num_steps)
+    assert found == [1, None, 3, None, 5]  # the last one as the core has no work left
+
+
+def test_the_core_is_asked_for_work_once_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    class Core(ScriptedCore):
+        @property
+        def has_work(self) -> bool:
+            nonlocal asked
+            asked += 1
+            return super().has_work
+
+    monkeypatch.setattr("tests.client.scripted_core.STEP_S", 0.0)
+    loop = EngineLoop(Core(EngineConfig(model="scripted")))
+    loop.submit(ask("a", max_tokens=5))
+    asked = 0
+    while loop.has_work:
+        loop.step()
+    assert asked == 5

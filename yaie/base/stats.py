@@ -61,7 +61,8 @@ class WaitStats:
 class EngineStats:
     """Gauges of the present and counters since the start of an engine; times are in seconds.
 
-    The engine counts in one instance and publishes copies after steps. A request has n sequences.
+    The engine counts in one instance and publishes copies: every 100 ms, and when it becomes idle.
+    A request has n sequences.
     """
 
     num_waiting: Annotated[

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -37,11 +38,20 @@ class LocalClient:
         self._commands: deque[Callable[[EngineLoop], None]] = deque()
         self._failure = ""
         self._stats = core.stats
+        self._has_new_stats = False  # the core's, since they were copied
 
     @property
     def stats(self) -> EngineStats:
-        """Statistics after the latest step."""
-        return self._stats
+        """Statistics after the latest step; during a step at most 100 ms older."""
+        with self._changed:
+            if self._stepper is None:
+                self._copy_stats(self._loop)
+            return self._stats
+
+    def _copy_stats(self, loop: EngineLoop | None) -> None:
+        if self._has_new_stats and loop is not None and not self._failure:
+            self._stats = loop.core.stats
+            self._has_new_stats = False
 
     @property
     def core(self) -> Core:
@@ -175,6 +185,7 @@ class LocalClient:
                 return
             while self._stepper is not None:
                 self._changed.wait()
+            self._copy_stats(loop)
             self._forget_callers()
         if loop is not None:
             loop.core.close()
@@ -213,6 +224,7 @@ class LocalClient:
                     self._stepper = None
                 closing, self._close_after_step = self._close_after_step, None
                 if closing is not None:
+                    self._copy_stats(closing)
                     self._forget_callers()
                 self._changed.notify_all()
             if closing is not None:
@@ -223,7 +235,9 @@ class LocalClient:
             while self._commands:
                 self._commands.popleft()(loop)
             deltas += loop.step()
-            self._stats = loop.core.stats
+            stats = loop.take_stats(time.monotonic())
+            self._has_new_stats = stats is None
+            self._stats = stats or self._stats
         except BaseException as error:
             self._failure = f"a step of the engine failed: {type(error).__name__}: {error}"
             if not isinstance(error, Exception):

@@ -126,7 +126,10 @@ class ProcessClient:
 
     @property
     def stats(self) -> EngineStats:
-        """The latest published statistics; each engine process counts from zero."""
+        """The latest published statistics; each engine process counts from zero.
+
+        A busy engine publishes them every 100 ms, an idle one after its last step.
+        """
         return self._stats
 
     @property
@@ -324,7 +327,7 @@ class ProcessClient:
 
     def _receive(self, message: ToParent) -> None:
         if isinstance(message, Deltas):
-            self._stats = message.stats
+            self._stats = message.stats or self._stats
             self._has_answered = self._has_answered or bool(message.deltas)
             self._stall_watch.replied()
             self._submissions.deliver(message.deltas)

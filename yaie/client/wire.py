@@ -129,7 +129,7 @@ class Deltas(msgspec.Struct, frozen=True, tag=True):
     """Child to parent, after every step, also without deltas: the sign of progress."""
 
     deltas: list[TokenDelta]
-    stats: EngineStats
+    stats: EngineStats | None = None  # every 100 ms, and when the engine becomes idle
 
 
 class QueryReply(msgspec.Struct, frozen=True, tag=True):
@@ -160,20 +160,23 @@ def encode(message: ToChild | ToParent) -> bytes:
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
-def split_prompt_logprobs(message: Deltas) -> Iterator[Deltas | PromptPart]:
-    """Yield `message` as it is sent: the logprobs of long prompts first, in parts.
+def split_prompt_logprobs(message: Deltas) -> list[Deltas | PromptPart]:
+    """Return `message` as it is sent: the logprobs of long prompts first, in parts.
 
     The parent decodes a frame at a time on its event loop, so every frame must be small.
     """
-    deltas = list(message.deltas)
-    for index, delta in enumerate(deltas):
+    parts: list[Deltas | PromptPart] = []
+    deltas = message.deltas
+    for index, delta in enumerate(message.deltas):
         logprobs = delta.prompt_logprobs
         if logprobs is None or len(logprobs) <= PART_LENGTH:
             continue
         for start in range(0, len(logprobs), PART_LENGTH):
-            yield PromptPart(index, logprobs[start : start + PART_LENGTH])
+            parts.append(PromptPart(index, logprobs[start : start + PART_LENGTH]))
+        if deltas is message.deltas:
+            deltas = list(deltas)
         deltas[index] = replace(delta, prompt_logprobs=())
-    yield Deltas(deltas, message.stats)
+    return [*parts, Deltas(deltas, message.stats)] if parts else [message]
 
 
 class PromptPartJoiner:

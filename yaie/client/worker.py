@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from yaie.base.errors import StartupError, request_error
@@ -154,7 +155,9 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
                 channel.send(reply)
             has_obeyed = True
         if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
-            for part in split_prompt_logprobs(Deltas(loop.step(), loop.core.stats)):
+            for part in split_prompt_logprobs(
+                Deltas(loop.step(), loop.take_stats(time.monotonic()))
+            ):
                 channel.send(part)
         is_preparing = not loop.has_work and loop.core.use_idle_moment()
         if was_preparing and not (is_preparing or loop.has_work):

@@ -163,7 +163,7 @@ class EngineCore:
     @property
     def has_work(self) -> bool:
         """True if a step would compute or report anything."""
-        return bool(self._pending or self._grammars) or self.scheduler.has_work
+        return self.scheduler.has_work or bool(self._pending or self._grammars)
 
     def _make_request(self, request: GenerationRequest) -> Request:
         scheduler = self.scheduler
@@ -194,7 +194,8 @@ class EngineCore:
     def step(self) -> list[TokenDelta]:
         """Compute one step; return its deltas, after the pending ones."""
         self._expected.pause()
-        self._admit_with_grammars()
+        if self._grammars:
+            self._admit_with_grammars()
         began = time.perf_counter()
         self._queries.note_step(began)
         deltas, self._pending = self._pending, []
@@ -208,7 +209,7 @@ class EngineCore:
         stats.step_s += time.perf_counter() - began
         if self._config.audit:
             self._tree.check()
-        elif not self.scheduler.has_work:
+        elif self.scheduler.stats.num_steps - self._audited_at >= _STEPS_BETWEEN_AUDITS:
             self._audit_when_idle()
         return deltas
 
@@ -245,7 +246,8 @@ class EngineCore:
             assert request.prompt_logprobs is not None
             request.prompt_logprobs += logprobs
         deltas = self.scheduler.update(step, sampled)
-        deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
+        if errors:
+            deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
         stats = self.scheduler.stats
         if (choice := self.executor.attention_choice) is not None:
             stats.count_attention(choice.method, choice.estimate.seconds)
@@ -348,10 +350,9 @@ class EngineCore:
         del self.executor, self._sampler, self._expected
 
     def _audit_when_idle(self) -> None:
-        steps = self.scheduler.stats.num_steps
-        if steps - self._audited_at < _STEPS_BETWEEN_AUDITS:
+        if self.scheduler.has_work:
             return
-        self._audited_at = steps
+        self._audited_at = self.scheduler.stats.num_steps
         try:
             if self._tree.num_nodes <= _MAX_AUDITED_NODES:
                 self._tree.check()

@@ -6,6 +6,7 @@ synchronous; the caller decides when to step. One thread at a time may call it.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Protocol
 
 from yaie.base.errors import request_error
@@ -21,6 +22,8 @@ from yaie.base.types import (
 
 if TYPE_CHECKING:
     from yaie.text.tokenizer import Tokenizer
+
+STATS_INTERVAL_S = 0.1  # between two reports of a busy engine
 
 
 class Core(Protocol):
@@ -74,16 +77,17 @@ class Core(Protocol):
 
 
 class EngineLoop:
-    """A core, and the errors of refused requests."""
+    """A core, the errors of refused requests, and the times of statistics.
+
+    `has_work`: True if a step would compute or report anything. The core is asked for it once a
+    step, and after each command.
+    """
 
     def __init__(self, core: Core) -> None:
         self.core = core
+        self.has_work = self._has_core_work = core.has_work
+        self._reported_at = -math.inf
         self._refusals: list[TokenDelta] = []  # reported by the next step
-
-    @property
-    def has_work(self) -> bool:
-        """True if a step would compute or report anything."""
-        return bool(self._refusals) or self.core.has_work
 
     def submit(self, request: GenerationRequest) -> None:
         """Give a request to the core; a fault becomes the request's error in the next step."""
@@ -91,9 +95,12 @@ class EngineLoop:
             self.core.add(request)
         except Exception as error:  # other requests continue
             self.refuse(request.request_id, request.submission, error)
+        else:
+            self._note_command()
 
     def refuse(self, request_id: str, submission: int, error: Exception) -> None:
         """Answer a request with an error in the next step."""
+        self.has_work = True
         self._refusals.append(
             TokenDelta(
                 request_id=request_id,
@@ -107,6 +114,7 @@ class EngineLoop:
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; ignore an unknown id."""
         self.core.abort(request_id, index)
+        self._note_command()
 
     def step(self) -> list[TokenDelta]:
         """Compute one step, if there is work, and return all deltas.
@@ -114,9 +122,27 @@ class EngineLoop:
         A sequence's error ends its whole request: the other sequences are aborted immediately.
         Raises if the step itself fails; the core is unusable then.
         """
-        deltas = self.core.step() if self.core.has_work else []
-        for delta in deltas:
-            if delta.error is not None:
-                self.core.abort(delta.request_id)
-        refusals, self._refusals = self._refusals, []
-        return refusals + deltas
+        deltas, self._refusals = self._refusals, []
+        if self._has_core_work:
+            computed = self.core.step()
+            for delta in computed:
+                if delta.error is not None:
+                    self.core.abort(delta.request_id)
+            deltas += computed
+            self._has_core_work = self.core.has_work
+        self.has_work = self._has_core_work
+        return deltas
+
+    def take_stats(self, now: float) -> EngineStats | None:
+        """Return the statistics if they are due: every 100 ms, and without work; else None.
+
+        `now`: time of a monotonic clock in seconds.
+        """
+        if self.has_work and now - self._reported_at < STATS_INTERVAL_S:
+            return None
+        self._reported_at = now
+        return self.core.stats
+
+    def _note_command(self) -> None:
+        self._has_core_work = self.core.has_work
+        self.has_work = self._has_core_work or bool(self._refusals)
