@@ -66,7 +66,7 @@ def test_a_broken_template_is_named_as_the_fault(
     tokenizer.hf.chat_template = template
     with pytest.raises(InvalidRequest, match=message) as refused:
         ChatTemplate(tokenizer).render_text([user("hi")])
-    assert "give it a prompt instead" in refused.value.message
+    assert "a prompt instead" in refused.value.message
 
 
 def test_named_templates_with_a_default(tmp_path: Path) -> None:
@@ -104,15 +104,6 @@ def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
         ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
         ([{"role": "assistant", "tool_calls": [{}]}], "messages[0].tool_calls[0].function"),
         ([{"role": "function", "content": "x"}], "messages"),  # the template raises
-        (
-            [
-                {
-                    "role": "assistant",
-                    "tool_calls": [{"function": {"name": "f", "arguments": "[1]"}}],
-                }
-            ],
-            "messages",  # the template trips
-        ),
         ([user("x")] * (MAX_MESSAGES + 1), "messages"),
     ],
 )

@@ -127,3 +127,85 @@ def test_short_ids_differ_and_keep_those_that_fit() -> None:
     assert len(set(ids)) == 100
     assert with_short_ids(result("abcDEF123"))["tool_call_id"] == "abcDEF123"
     assert with_short_ids(user("x")) == user("x")
+
+
+SHOWS_CALLS = (
+    "{% for m in messages %}{% for c in m.tool_calls or [] %}({{ c.function.name }}ARGUMENTS)"
+    "{% endfor %}{% endfor %}"
+)
+# Ways in which templates write arguments: from objects, from text, from either.
+WAYS = {
+    "qwen3_coder": "{% for k, v in c.function.arguments|items %} {{ k }}={{ v }}{% endfor %}",
+    "glm": "{% for k, v in c.function.arguments.items() %} {{ k }}={{ v }}{% endfor %}",
+    "deepseek": "{{ ' ' + c.function.arguments }}",
+    "hermes": " {{ c.function.arguments | tojson }}",
+    "either": " {% if c.function.arguments is string %}{{ c.function.arguments }}"
+    "{% else %}{{ c.function.arguments | tojson }}{% endif %}",
+    "as it is": " {{ c.function.arguments }}",
+}
+BROKEN = [
+    '{"path": "x',
+    '{"path": "x"',
+    '{"path": "x"}<pa',
+    '{"path": "x", "lines": [1, 2',
+    '{"path": "x", "lines": {"a": tr',
+    '{"path": "x", "to',
+    '{"path": "x", "n": NaNa}',
+    '{"path": "x',
+    "[1, 2]",
+    '"x"',
+    "x",
+    "{",
+    "null",
+    "7",
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("broken", [*BROKEN, "", None, {"path": "x"}, [1]], ids=str)
+def test_broken_arguments_reach_every_template(chat: Any, way: str, broken: Any) -> None:
+    template = chat(SHOWS_CALLS.replace("ARGUMENTS", WAYS[way]))
+    bad = call(a=1)
+    bad["function"]["arguments"] = broken
+    text = template.render_text([user("x"), said(bad, call(path="y"))])
+    assert text.count("(add") == 2
+    assert '"y"' in text or "path=y" in text
+    if isinstance(broken, str) and "path" in broken:
+        assert "path" in text
+
+
+@pytest.mark.parametrize(
+    ("broken", "shown"),
+    [
+        *((text, "(add path=x)") for text in ('{"path": "x', '{"path": "x"}<pa', '{"path":"x","t')),
+        ('{"path": "x", "lines": [1, 2', "(add path=x lines=[1, 2])"),
+        ('{"path": "x", "lines": [1, tr', "(add path=x lines=[1])"),
+        ('{"path": "a\\', "(add)"),
+        ('{"path": "two\nlines', "(add path=two\nlines)"),
+        ("[1, 2]", "(add arguments=[1, 2])"),
+        ("text", "(add arguments=text)"),
+    ],
+)
+def test_a_template_of_objects_gets_what_can_be_read(chat: Any, broken: str, shown: str) -> None:
+    template = chat(SHOWS_CALLS.replace("ARGUMENTS", WAYS["glm"]))
+    bad = call(a=1)
+    bad["function"]["arguments"] = broken
+    assert template.render_text([user("x"), said(bad)]) == shown
+
+
+def test_a_template_that_prints_arguments_gets_json(chat: Any) -> None:
+    template = chat(SHOWS_CALLS.replace("ARGUMENTS", WAYS["as it is"]))
+    shown = '(add {"a": "it\'s", "b": [true, null], "c": {"d": 1}})'
+    made = call(a="it's", b=[True, None], c={"d": 1})
+    assert template.render_text([user("x"), said(made)]) == shown
+
+
+@pytest.mark.parametrize("ending", [" ", "\n", "\n\n", ""])
+@pytest.mark.parametrize("content", ["{{ m.content | trim }}", "{{ m.content }}"])
+def test_a_continued_message_keeps_its_last_blanks(chat: Any, content: str, ending: str) -> None:
+    template = chat("{% for m in messages %}[" + content + "]\n{% endfor %}")
+    said = {"role": "assistant", "content": f" It is{ending}"}
+    text = template.render_text(
+        [user("x"), said], add_generation_prompt=False, continue_final_message=True
+    )
+    assert text.endswith(f"It is{ending}") and text.startswith("[x]")

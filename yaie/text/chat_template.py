@@ -8,8 +8,7 @@ fields of a message reach the template unchanged.
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import TemplateError, TemplateSyntaxError
@@ -18,7 +17,12 @@ from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.contents import ContentForms, content_text, content_texts, forms_of_roles
 from yaie.text.formats.json_calls import JsonCalls
 from yaie.text.formats.output_format import detect_format
-from yaie.text.past_calls import with_calls_as_text, with_short_ids, with_written_arguments
+from yaie.text.past_calls import (
+    CALL_REWRITES,
+    read_arguments,
+    with_calls_as_text,
+    with_written_arguments,
+)
 from yaie.text.template_features import free_variables
 from yaie.text.tokenizer import Tokenizer
 
@@ -50,6 +54,7 @@ _TEMPLATE_FAULTS = (
     ArithmeticError,
     RecursionError,
 )
+_FAULTS = (TemplateError, *_TEMPLATE_FAULTS)
 
 
 class ChatTemplate:
@@ -57,7 +62,7 @@ class ChatTemplate:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._hidden_calls: dict[str, JsonCalls | None] = {}  # by template
+        self._probed_calls: dict[str, str] = {}  # by template
         self._forms: dict[str, dict[str, ContentForms]] = {}  # by template
 
     def render(
@@ -167,6 +172,8 @@ class ChatTemplate:
                 f"({type(error).__name__}); check their fields",
                 param="messages",
             ) from error
+        if continue_final_message:
+            text = _with_last_blanks(text, conversation[-1]["content"])
         if len(text) > MAX_RENDERED_CHARS:
             raise InvalidRequest(
                 f"the rendered conversation has {len(text)} characters; "
@@ -197,6 +204,8 @@ class ChatTemplate:
 
     def _with_calls_shown(self, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if any(message.get("tool_calls") for message in conversation):
+            if f"{{'{_CALLED}'" in self._probe_call():  # an object that was printed
+                return [with_written_arguments(message) for message in conversation]
             syntax = self._syntax_of_hidden_calls()
             if syntax is not None:
                 return [with_calls_as_text(message, syntax) for message in conversation]
@@ -213,7 +222,7 @@ class ChatTemplate:
         """Return a prompt, or an empty one if the template fails."""
         try:
             return self._apply(conversation, tokenize=False)
-        except (TemplateError, *_TEMPLATE_FAULTS):
+        except _FAULTS:
             return ""
 
     def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
@@ -221,45 +230,40 @@ class ChatTemplate:
         apply = self._tokenizer.hf.apply_chat_template
         try:
             return str(apply(conversation, **options))
-        except (TypeError, TemplateError) as error:
-            rewrite = _rewriting(error)
-            rewritten = [rewrite(message) for message in conversation]
-            if rewritten == conversation:
-                raise
-            return str(apply(rewritten, **options))
+        except _FAULTS:
+            for rewrite in CALL_REWRITES:
+                rewritten = [rewrite(message) for message in conversation]
+                if rewritten != conversation:
+                    with contextlib.suppress(*_FAULTS):
+                        return str(apply(rewritten, **options))
+            raise
 
     def _syntax_of_hidden_calls(self) -> JsonCalls | None:
         """Return the syntax in which calls must be text; None if the template shows calls.
 
         The templates of LFM2 and Granite 3.3 show results of tools without the calls.
         """
+        syntax = detect_format(self.source).syntax if self.reads("tools") else None
+        if not isinstance(syntax, JsonCalls) or _CALLED in self._probe_call():
+            return None
+        return syntax
+
+    def _probe_call(self) -> str:
+        """Return a rendered conversation with a call; `_CALLED` itself if the template fails."""
         source = self.source
-        if source not in self._hidden_calls:
-            syntax = detect_format(source).syntax if self.reads("tools") else None
-            if not isinstance(syntax, JsonCalls) or self._shows_calls():
-                syntax = None
-            self._hidden_calls[source] = syntax
-        return self._hidden_calls[source]
-
-    def _shows_calls(self) -> bool:
-        """Return False only if the template renders a conversation with a call without it."""
-        function = {"name": _CALLED, "arguments": {}}
-        calls = [{"id": "call00001", "type": "function", "function": function}]
-        conversation: list[dict[str, Any]] = [
-            {"role": "user", "content": "x"},
-            {"role": "assistant", "content": "", "tool_calls": calls},
-        ]
-        try:
-            return _CALLED in self._apply(conversation, tokenize=False)
-        except (TemplateError, *_TEMPLATE_FAULTS):
-            return True
+        if source not in self._probed_calls:
+            function = {"name": _CALLED, "arguments": {_CALLED: ""}}
+            calls = [{"id": "call00001", "type": "function", "function": function}]
+            said = {"role": "assistant", "content": "", "tool_calls": calls}
+            probe: list[dict[str, Any]] = [{"role": "user", "content": "x"}, said]
+            self._probed_calls[source] = self._rendered(probe) or _CALLED
+        return self._probed_calls[source]
 
 
-def _rewriting(error: Exception) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return the change of messages that may mend an error of a template."""
-    if isinstance(error, TypeError):  # arguments were appended to text
-        return with_written_arguments
-    return with_short_ids if "length 9" in str(error) else dict
+def _with_last_blanks(text: str, content: object) -> str:
+    """Return a prompt that ends with the blanks of a content, which some templates trim."""
+    blanks = content[len(content.rstrip()) :] if isinstance(content, str) else ""
+    return text if text.endswith(blanks) else text + blanks
 
 
 def _check_sizes(
@@ -339,12 +343,7 @@ def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
                 f"{where}[{at}].function must be an object with a name",
                 param=f"{where}[{at}].function",
             )
-        arguments = function.get("arguments", {})
-        if isinstance(arguments, str):
-            # A model may have written invalid JSON, or a list or number; templates get it as text.
-            with contextlib.suppress(ValueError, RecursionError):
-                read = json.loads(arguments or "{}")
-                arguments = read if isinstance(read, dict) else arguments
+        arguments = read_arguments(function.get("arguments", {}))
         plain.append({**call, "function": {**function, "arguments": arguments}})
     return plain
 
