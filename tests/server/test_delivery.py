@@ -14,7 +14,7 @@ from starlette.types import Send
 from tests.server.conftest import MakeApp
 from tests.server.wire import VirtualLoop
 from yaie.base.types import GenerationRequest
-from yaie.server.replies import delivery, generation
+from yaie.server.replies import delivery, unread_tokens
 
 BODY = {"prompt": "x", "max_tokens": 50}
 
@@ -154,10 +154,10 @@ def test_unread_deltas_are_bounded_for_each_choice(
 
     engine.script = all_at_once
     num_tokens = len(engine.answer)
-    monkeypatch.setattr(generation, "MAX_UNREAD_TOKENS", num_tokens)
+    monkeypatch.setattr(unread_tokens, "MAX_UNREAD_TOKENS", num_tokens)
     response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
     assert response.text.endswith("data: [DONE]\n\n")
-    monkeypatch.setattr(generation, "MAX_UNREAD_TOKENS", num_tokens - 1)
+    monkeypatch.setattr(unread_tokens, "MAX_UNREAD_TOKENS", num_tokens - 1)
     response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
     assert response.json()["error"]["code"] == "client_too_slow"
     # A whole answer is read at its end only.
@@ -172,9 +172,9 @@ def test_too_many_buffered_logprobs_end_the_answer(
     http, engine = make_app()
     scored = {**BODY, "n": 8, "logprobs": 1}
     numbers = 8 * 2 * len(engine.answer)
-    monkeypatch.setattr(generation, "MAX_HELD_NUMBERS", numbers)
+    monkeypatch.setattr(unread_tokens, "MAX_STORED_NUMBERS", numbers)
     assert http.post("/v1/completions", json=scored).status_code == 200
-    monkeypatch.setattr(generation, "MAX_HELD_NUMBERS", numbers - 1)
+    monkeypatch.setattr(unread_tokens, "MAX_STORED_NUMBERS", numbers - 1)
     response = http.post("/v1/completions", json=scored)
     assert response.status_code == 400
     assert response.json()["error"]["code"] == "answer_too_large"
@@ -209,8 +209,8 @@ def test_unread_tokens_are_bounded_over_all_choices(
     engine.script = all_at_once
     scored = {**BODY, "n": 8, "logprobs": 1, "stream": True}
     numbers = 8 * 3 * len(engine.answer)  # the tokens, their own log-probabilities, and another's
-    monkeypatch.setattr(generation, "MAX_HELD_NUMBERS", numbers)
+    monkeypatch.setattr(unread_tokens, "MAX_STORED_NUMBERS", numbers)
     assert http.post("/v1/completions", json=scored).status_code == 200
-    monkeypatch.setattr(generation, "MAX_HELD_NUMBERS", numbers - 1)
+    monkeypatch.setattr(unread_tokens, "MAX_STORED_NUMBERS", numbers - 1)
     response = http.post("/v1/completions", json=scored)
     assert response.json()["error"]["code"] == "client_too_slow"

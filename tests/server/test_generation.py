@@ -76,7 +76,6 @@ class Bench:
             budget=budget,
             deadline=asyncio.get_running_loop().time() + 3600,
             timeout_s=3600,
-            on_close=lambda generation: None,
         )
         self.generation.start()
 

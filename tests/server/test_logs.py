@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 from uvicorn.config import LOGGING_CONFIG
 
-from yaie.base.types import Usage
+from yaie.base.types import SamplingParams, Usage
 from yaie.process.log_format import JsonFormatter
 from yaie.server.http.log_setup import configure_logs, uvicorn_log_config
-from yaie.server.metrics.request_log import log_end
+from yaie.server.metrics.prometheus import Metrics
+from yaie.server.replies.ended_call import EndedCall, report_end
+from yaie.server.requests.call import Call
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|DEBUG) \[\d+\] [a-z._]+: .+")
 NAMES = ("", "server", "yaie", "uvicorn", "uvicorn.error", "uvicorn.access")
@@ -90,6 +92,33 @@ def test_a_configured_log_is_left_alone() -> None:
         assert log.getvalue().splitlines() == ["mine one", "mine two"]
 
 
+def ended_call(usage: Usage) -> EndedCall:
+    call = Call(
+        response_id="cmpl-1",
+        created=0,
+        model="tiny",
+        requests=(),
+        sampling=SamplingParams(),
+        stream=False,
+        include_usage=False,
+        return_token_ids=False,
+        ignored=(),
+    )
+    return EndedCall(
+        call=call,
+        http_id="id-1",
+        outcome="stop",
+        finish_reasons=("stop",),
+        usage=usage,
+        usages=(usage,),
+        timings=(),
+        first_token_s=None,
+        total_s=0.25,
+        is_lost=False,
+        turn=None,
+    )
+
+
 def test_every_line_is_a_json_object_with_its_fields() -> None:
     message = "two\nlines \u2028 and \ud800"
     usage = Usage(prompt_tokens=3, cached_tokens=2, completion_tokens=1)
@@ -98,7 +127,7 @@ def test_every_line_is_a_json_object_with_its_fields() -> None:
         configure_logs("info", "json")
         logging.getLogger("uvicorn.error").info(message, extra={"color_message": "x"})
         access("/v1/models?a=%s", 404)
-        log_end("id-1", "cmpl-1", "stop", usage, first_token_s=None, total_s=0.25)
+        report_end(ended_call(usage), Metrics(dict))
         try:
             raise KeyError("why")
         except KeyError:

@@ -15,7 +15,7 @@ from yaie.base.types import Usage
 from yaie.server.http.http_errors import messages_error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.reply import GenerationReply, encode_named_event
-from yaie.server.requests.comparison import anthropic_diagnostics
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes, anthropic_diagnostics
 from yaie.server.schemas.message_replies import MessageDocument, MessageEvent
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, TextPart, ToolCallPart
@@ -115,8 +115,10 @@ class MessageReply(GenerationReply):
     whole = MessageDocument
     event = MessageEvent
 
-    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
-        super().__init__(generation, tokenizer)
+    def __init__(
+        self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
+    ) -> None:
+        super().__init__(generation, tokenizer, notes)
         self._blocks: list[Block] = []
         self._is_open = False  # the last block
         self._last = TextPiece()
@@ -197,7 +199,7 @@ class MessageReply(GenerationReply):
 
     def _message(self, content: list[dict[str, Any]], ending: dict[str, Any]) -> dict[str, Any]:
         usage = messages_usage(self.generation.usage)
-        if (explanation := self.generation.cache_notes.explanation) is not None:
+        if (explanation := self.notes.explanation) is not None:
             usage["cache_explanation"] = explanation
         message = {
             "id": self.call.response_id,
@@ -210,9 +212,7 @@ class MessageReply(GenerationReply):
         }
         if self.call.is_compared:
             cached = self.generation.usage.cached_tokens
-            message["diagnostics"] = anthropic_diagnostics(
-                self.generation.cache_notes.compared, cached
-            )
+            message["diagnostics"] = anthropic_diagnostics(self.notes.compared, cached)
         return message
 
 

@@ -9,13 +9,14 @@ from typing import Any, Generic, TypeVar
 from starlette.requests import Request
 
 from yaie.server.models.served_model import ServedModel
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.comparison import CacheNotes
 from yaie.server.schemas.base import RequestBody
 
 Body = TypeVar("Body", bound=RequestBody)
-AtEnd = Callable[[Generation | None], None]
+AtEnd = Callable[[EndedCall | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class RequestHook:
     def admit(self, request: Request) -> AtEnd | None:
         """Admit a request before it is read, or raise `YaieError`.
 
-        Returns a function that is called once, when the request ends, with its generation if it
-        had one.
+        Returns a function that is called once, when the request ends, with its outcome if it
+        was sent to an engine.
         """
         return None
 

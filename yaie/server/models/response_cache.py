@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from yaie.base.types import GenerationRequest, TokenDelta
 from yaie.client.submission import Sink, Submission, Submitter
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call
 
@@ -142,12 +143,12 @@ class ResponseCache:
         if isinstance(generation.client, Replay):
             return {HEADER: "hit"}
         if isinstance(generation.client, Recorder):
-            generation.at_close.append(partial(self._keep, generation, generation.client))
+            generation.at_close.append(partial(self._keep, generation.client))
             return {HEADER: "miss"}
         return {}
 
-    def _keep(self, generation: Generation, recorded: Recorder) -> None:
-        if not generation.is_answered or recorded.is_too_large:
+    def _keep(self, recorded: Recorder, ended: EndedCall) -> None:
+        if not ended.is_answered or recorded.is_too_large:
             return
         self._remove(recorded.key)
         answers = tuple(map(tuple, recorded.answers))

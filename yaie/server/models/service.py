@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import HTTPConnection
@@ -41,9 +40,9 @@ from yaie.server.models.response_cache import ResponseCache
 from yaie.server.models.served_model import Residence, ServedModel, snapshots_of
 from yaie.server.replies.delivery import unless_gone
 from yaie.server.replies.detokenize_budget import DetokenizeBudget
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.translator import Translator
 
@@ -325,11 +324,10 @@ class Service:
         deadline: float,
         *,
         timeout_s: float | None = None,
-        cache_notes: CacheNotes = NO_NOTES,
     ) -> Generation:
         """Start a call in the model's engine; the caller must close the returned generation.
 
-        `http_id`: the response's X-Request-ID, for the log. `deadline`: loop time of the timeout,
+        `http_id`: the X-Request-ID. `deadline`: loop time of the timeout,
         `timeout_s` later than the request.
         """
         self.check_available(model)  # may have changed while the prompt was tokenized
@@ -343,12 +341,19 @@ class Service:
             deadline=deadline,
             timeout_s=timeout_s or self.settings.request_timeout_s,
             stream_interval=self.settings.stream_interval,
-            cache_notes=cache_notes,
-            on_close=partial(self._forget, model.client),
         )
+        client = model.client
+
+        def forget(ended: EndedCall) -> None:
+            self.active.discard(generation)
+            self.next_turn_prefill.add(client, ended.turn)
+            if self.active.is_idle:
+                self.next_turn_prefill.resume()
+            self.model_pool.leave(model)
+
         generation.start()
         self.model_pool.enter(model)
-        generation.at_close.append(partial(self.model_pool.leave, model))
+        generation.at_close.append(forget)
         self.active.add(generation)
         return generation
 
@@ -365,12 +370,6 @@ class Service:
     async def write_in_thread(self, write: Callable[[], bytes]) -> bytes:
         """Run `write`, the serialization of a large response, while the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
-
-    def _forget(self, client: EngineClient, generation: Generation) -> None:
-        self.active.discard(generation)
-        self.next_turn_prefill.add(client, generation.ended_turn)
-        if self.active.is_idle:
-            self.next_turn_prefill.resume()
 
     @property
     def _decisive_model(self) -> ServedModel:

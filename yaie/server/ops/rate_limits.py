@@ -20,7 +20,7 @@ from yaie.base.tenants import OTHERS
 from yaie.base.types import Usage
 from yaie.server.http.http_errors import RateLimited
 from yaie.server.models.request_hook import AtEnd, RequestHook
-from yaie.server.replies.generation import Generation
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.requests.call import Caller
 
 MAX_REMEMBERED = 10_000  # clients; idle ones leave first
@@ -121,8 +121,8 @@ class RateLimits(RequestHook):
         """See `RequestHook.admit`. Raises `RateLimited`."""
         lease = self.enter(request)
 
-        def leave(generation: Generation | None) -> None:
-            lease.leave(None if generation is None else generation.usage)
+        def leave(ended: EndedCall | None) -> None:
+            lease.leave(None if ended is None else ended.usage)
 
         return leave
 

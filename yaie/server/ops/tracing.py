@@ -14,6 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -27,6 +28,7 @@ from yaie.base.types import SAMPLING_FIELDS, SamplingParams
 from yaie.server.http.http_errors import route_path
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.models.response_cache import Replay
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call
 from yaie.server.requests.comparison import CacheNotes
@@ -117,8 +119,8 @@ class NoTrace:
     def note_call(self, call: Call) -> None:
         """Note the translated request."""
 
-    def note_generation(self, generation: Generation) -> None:
-        """Note the end of a generation."""
+    def note_end(self, ended: EndedCall, *, is_cached: bool = False) -> None:
+        """Note the end of a generation; `is_cached` for a hit of the response cache."""
 
 
 NO_TRACE = NoTrace()
@@ -188,26 +190,26 @@ class RequestTrace(NoTrace):
                 found[f"gen_ai.request.{_CONVENTIONS.get(name, name)}"] = value
         self._describe(found)
 
-    def note_generation(self, generation: Generation) -> None:
+    def note_end(self, ended: EndedCall, *, is_cached: bool = False) -> None:
         """Add the steps of the engine, from the times that it measured, and the usage."""
         ended_ns = time.time_ns()
-        sent_ns = ended_ns - int(generation.seconds * _NS)
-        usage = generation.usage
+        sent_ns = ended_ns - int(ended.total_s * _NS)
+        usage = ended.usage
         self._describe(
             {
                 "gen_ai.usage.input_tokens": usage.prompt_tokens,
                 "gen_ai.usage.output_tokens": usage.completion_tokens,
                 "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
-                "gen_ai.response.finish_reasons": generation.finish_reasons or None,
-                "yaie.outcome": generation.outcome,
+                "gen_ai.response.finish_reasons": ended.finish_reasons or None,
+                "yaie.outcome": ended.outcome,
             }
         )
-        if generation.outcome not in _GOOD:
-            self._fail(generation.outcome)
-        timings = [each for answer in generation.answers for each in answer.timings if each.total_s]
-        if isinstance(generation.client, Replay):
+        if ended.outcome not in _GOOD:
+            self._fail(ended.outcome)
+        timings = ended.timings
+        if is_cached:
             self._describe({"yaie.response_cache": "hit"})
-        elif timings and len(timings) == generation.call.num_choices:
+        elif timings and len(timings) == ended.call.num_choices:
             waited_s = max(each.queued_s for each in timings)
             # A sequence that ended without a token has no time of its first.
             first_s = max([waited_s, *(each.first_token_s for each in timings)])
@@ -217,7 +219,7 @@ class RequestTrace(NoTrace):
             self._add("queue", marks[0], marks[1])
             self._add("prefill", marks[1], marks[2])
             self._add("decode", marks[2], marks[3])
-            if not generation.call.stream:
+            if not ended.call.stream:
                 self._wrote_from_ns = marks[3]
         else:  # the engine tells the times of a sequence with its last token
             self._add("unfinished", sent_ns, ended_ns)
@@ -282,7 +284,8 @@ class TraceHook(RequestHook):
     def on_open(self, request: Request, generation: Generation) -> None:
         """See `RequestHook.on_open`."""
         trace = trace_of(request.scope)
-        generation.at_close.append(lambda: trace.note_generation(generation))
+        is_cached = isinstance(generation.client, Replay)
+        generation.at_close.append(partial(trace.note_end, is_cached=is_cached))
 
 
 class TracedRequests:

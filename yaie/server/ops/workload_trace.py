@@ -15,6 +15,7 @@ import secrets
 import time
 from array import array
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -22,6 +23,7 @@ from starlette.requests import Request
 
 from yaie.base.errors import ConfigError
 from yaie.server.models.request_hook import RequestHook
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 
 logger = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ class WorkloadTrace(RequestHook):
     def on_open(self, request: Request, generation: Generation) -> None:
         """See `RequestHook.on_open`: the lines of a call are written once it has ended."""
         at_ms = round(time.time() * 1000)
-        generation.at_close.append(lambda: self._write(at_ms, generation))
+        generation.at_close.append(partial(self._write, at_ms))
 
     def close(self) -> None:
         """Close the file."""
@@ -55,16 +57,16 @@ class WorkloadTrace(RequestHook):
         if file is not None:
             file.close()
 
-    def _write(self, at_ms: int, generation: Generation) -> None:
+    def _write(self, at_ms: int, ended: EndedCall) -> None:
         if self._file is None:
             return
         try:
-            for answer, request in zip(generation.answers, generation.call.requests, strict=True):
+            for usage, request in zip(ended.usages, ended.call.requests, strict=True):
                 ids = request.prompt_token_ids
                 line = {
                     "timestamp": at_ms,
                     "input_length": len(ids),
-                    "output_length": answer.usage.completion_tokens,
+                    "output_length": usage.completion_tokens,
                     "hash_ids": self._hashes(f"{request.owner}\0{request.cache_salt}", ids),
                     "block_size": BLOCK_LEN,
                 }

@@ -9,6 +9,7 @@ from typing import Any
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import chat_logprobs
 from yaie.server.replies.reply import GenerationReply
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.schemas.generation_replies import ChatCompletion, ChatCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
@@ -23,8 +24,10 @@ class ChatReply(GenerationReply):
     whole = ChatCompletion
     event = ChatCompletionChunk
 
-    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
-        super().__init__(generation, tokenizer)
+    def __init__(
+        self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
+    ) -> None:
+        super().__init__(generation, tokenizer, notes)
         self._has_called = [False] * self.call.num_choices  # tools, by choice
 
     def opening(self) -> bytes:

@@ -10,6 +10,7 @@ from yaie.base.types import TokenLogprobs
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import CompletionLogprobs, EchoedLogprobs
 from yaie.server.replies.reply import GenerationReply
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.schemas.generation_replies import TextCompletion, TextCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
@@ -23,8 +24,10 @@ class CompletionReply(GenerationReply):
     whole = TextCompletion
     event = TextCompletionChunk
 
-    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
-        super().__init__(generation, tokenizer)
+    def __init__(
+        self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
+    ) -> None:
+        super().__init__(generation, tokenizer, notes)
         self._logprobs = [self._writer() for _ in range(self.call.num_choices)]
         self._echoed: dict[int, EchoedLogprobs] = {}  # by prompt
         self._is_opened = [False] * self.call.num_choices

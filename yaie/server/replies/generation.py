@@ -12,40 +12,28 @@ import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from msgspec.structs import replace
-
 from yaie.base.errors import RequestFailed, YaieError
 from yaie.base.types import TokenDelta, Usage
 from yaie.client.submission import Submission, Submitter
 from yaie.server.http.fast_writes import Taker
-from yaie.server.http.http_errors import (
-    AnswerTooLarge,
-    ClientTooSlow,
-    RequestTimedOut,
-    public_error,
-    timeout_error,
-)
+from yaie.server.http.http_errors import RequestTimedOut, public_error, timeout_error
 from yaie.server.metrics.latencies import Latencies
 from yaie.server.metrics.prometheus import Metrics
-from yaie.server.metrics.request_log import log_end
 from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DetokenizeBudget
-from yaie.server.replies.logprob_formats import num_logprobs, num_prompt_logprobs
-from yaie.server.requests.call import Call, EndedTurn
-from yaie.server.requests.comparison import NO_NOTES, CacheNotes
+from yaie.server.replies.ended_call import EndedCall, report_end
+from yaie.server.replies.unread_tokens import UnreadTokens
+from yaie.server.requests.call import Call, EndedTurn, TurnRecorder
 from yaie.text.answer import Answer, TextPiece
-from yaie.text.output_parts import Part, TextPart, ToolCallPart, with_call_id
 from yaie.text.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-# Maximum number of unread tokens of a choice of a stream; beyond it the request is ended.
-MAX_UNREAD_TOKENS = 16_384
-# Tokens and log-probabilities (half a KiB each) held for a call.
-MAX_HELD_NUMBERS = 2**20
-
 
 class Generation:
-    """The answers of one call. Choice `p * n + i` is sequence `i` of prompt `p`."""
+    """The answers of one call. Choice `p * n + i` is sequence `i` of prompt `p`.
+
+    `http_id` is the X-Request-ID. `deadline` is a loop time, `timeout_s` after the request.
+    """
 
     def __init__(
         self,
@@ -59,47 +47,41 @@ class Generation:
         deadline: float,
         timeout_s: float,
         stream_interval: int = 1,
-        cache_notes: CacheNotes = NO_NOTES,
-        on_close: Callable[[Generation], None],
     ) -> None:
         self.call = call
-        self.cache_notes = cache_notes
         self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
-        self.http_id = http_id  # of the response's headers
-        self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
+        self.http_id = http_id
         self.client = client
+        self.at_close: list[Callable[[EndedCall], None]] = []
         self._metrics = metrics
         self._budget = budget
-        self._deadline = deadline  # in the event loop's time
+        self._deadline = deadline
         self._timeout_s = timeout_s
-        self._interval = stream_interval  # tokens of a choice that are given together
+        self._interval = stream_interval  # tokens per chunk of a choice, after its first chunk
         self._given: set[int] = set()  # choices with a first piece, unless the interval is 1
-        self._on_close = on_close
         self._submissions: list[Submission] = []
-        self._num_choices = call.num_choices
         self._num_finished = 0  # choices
-        self._unread: dict[int, int] = {}  # number of tokens, by choice
-        self._unread_numbers = self._kept_numbers = 0
+        self._reasons: set[str] = set()  # finish reasons
+        self._unread = UnreadTokens(call)
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
-        self._has_given = False
+        self._has_given = self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._latencies = Latencies(metrics)
+        self._turn = TurnRecorder(call)
         self._taker: Taker | None = None  # the reader, while it waits
-        self._reasons: set[str] = set()
-        self._parts: list[Part] = []  # of the answer, for the next turn
-        self._token_ids: list[int] = []
-        # Two choices of a step are written together, so they wait for the reader.
-        is_single = self._num_choices == 1 and stream_interval == 1
+        # Choices of one step are written together, so several of them wait for the reader.
+        is_single = call.num_choices == 1 and stream_interval == 1
         self._may_pass = is_single and self.answers[0].may_pass
-        self._closed = False
-        self.outcome = ""  # in the metrics' words, once it is closed
-        self.at_close: list[Callable[[], None]] = []
+
+    @property
+    def _name(self) -> str:
+        """Name of the call in the log; its client knows both ids."""
+        return f"request {self.http_id}, {self.call.response_id}"
 
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
-        if self.call.prompt_copies * num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
-            raise self._too_large()
+        self._unread.check_prompts()
         self._timer = asyncio.get_running_loop().call_at(self._deadline, self._time_out)
         try:
             for prompt, request in enumerate(self.call.requests):
@@ -113,21 +95,16 @@ class Generation:
     @property
     def is_done(self) -> bool:
         """True once every choice has its finish reason and all of it was taken."""
-        return self._is_finished and not self._unread
+        return self._is_finished and not self._unread.by_choice
 
     @property
     def _is_finished(self) -> bool:
-        return self._num_finished == self._num_choices
-
-    @property
-    def is_answered(self) -> bool:
-        """True once every choice came to an end of its own, and all of it was taken."""
-        return self.is_done and "abort" not in self._reasons
+        return self._num_finished == self.call.num_choices
 
     @property
     def is_running(self) -> bool:
         """True until it ends or fails, or its reader closes it."""
-        return not (self._is_finished or self._closed) and self._error is None
+        return not (self._is_finished or self._is_closed) and self._error is None
 
     async def next(self, taker: Taker | None = None) -> dict[int, TextPiece]:
         """Wait for pieces and return them by choice; empty when all are done.
@@ -147,7 +124,7 @@ class Generation:
             finally:
                 self._taker = None
         self._raise_early_error()
-        self._latencies.read(self._unread)
+        self._latencies.read(self._unread.by_choice)
         pieces = await self._take()
         self._raise_early_error()
         self._has_given = True
@@ -156,11 +133,12 @@ class Generation:
     @property
     def _is_due(self) -> bool:
         """True if there is text to give: the first token of a choice, or enough of them."""
+        unread = self._unread.by_choice
         if self._interval == 1 or self._is_finished or self._error is not None:
-            return bool(self._unread)
-        found = self._unread.items()
+            return bool(unread)
+        found = unread.items()
         due = any(num >= self._interval or choice not in self._given for choice, num in found)
-        self._given.update(self._unread if due else ())
+        self._given.update(unread if due else ())
         return due
 
     def _raise_early_error(self) -> None:
@@ -174,8 +152,8 @@ class Generation:
             self._wake.clear()
             if self._error is not None:
                 raise self._error
-            self._latencies.read(self._unread)
-            unread, self._unread = self._unread, {}
+            self._latencies.read(self._unread.by_choice)
+            unread = self._unread.take()
             if self._is_finished:
                 return await self._take(range(self.call.num_choices))
             for choice in unread:
@@ -193,11 +171,6 @@ class Generation:
             cached_tokens=sum(usage.cached_tokens for usage in usages),
             reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         )
-
-    @property
-    def finish_reasons(self) -> list[str]:
-        """Kinds of ends that its choices came to."""
-        return sorted(self._reasons)
 
     @property
     def seconds(self) -> float:
@@ -223,20 +196,20 @@ class Generation:
         return name in (self.call.response_id, self.http_id)
 
     def close(self) -> None:
-        """End running sequences and report the outcome. Safe to call twice."""
-        if self._closed:
+        """End running sequences; report the outcome to `at_close`. Safe to call twice."""
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
         self._close_submissions()
-        self._report()
+        ended = self._end()
+        report_end(ended, self._metrics)
         # Cycles: the traceback of a raised error holds frames with this generation.
         self._submissions, self._error = [], None
-        self._on_close(self)
-        for call in self.at_close:
-            call()
-        self.at_close = []
+        at_close, self.at_close = self.at_close, []
+        for notify in at_close:
+            notify(ended)
 
     def _close_submissions(self) -> None:
         for submission in self._submissions:
@@ -267,7 +240,7 @@ class Generation:
         taker, num_tokens = self._taker, len(delta.token_ids)
         if (
             taker is None
-            or self._unread
+            or self._unread.by_choice
             or delta.finish_reason is not None
             or not num_tokens
             or delta.logprobs
@@ -277,7 +250,7 @@ class Generation:
             return False
         self._metrics.rate.add(num_tokens)
         self._latencies.observe_now(0, num_tokens)
-        taker.take({0: self._set_call_ids(self.answers[0].pass_on(delta))})
+        taker.take({0: self._turn.record(self.answers[0].pass_on(delta))})
         return True
 
     def _add(self, prompt: int, delta: TokenDelta) -> None:
@@ -290,43 +263,15 @@ class Generation:
         if reason is not None:
             self._num_finished += 1
             self._reasons.add(reason)
-        num_tokens = len(delta.token_ids)
         choice = prompt * self.call.sampling.n + index
-        if num_tokens:
+        if delta.token_ids:
             self._latencies.note_arrival(choice)
-        self._metrics.rate.add(num_tokens)
-        num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
-        if delta.logprobs or delta.prompt_logprobs is not None:
-            self._add_logprobs(delta)
-        if not self.call.stream:
-            return
-        self._unread_numbers += num_tokens
-        if num_unread > MAX_UNREAD_TOKENS:
-            raise ClientTooSlow(
-                f"the client left {MAX_UNREAD_TOKENS} tokens of a choice unread; the request was "
-                f"aborted"
-            )
-        if self._unread_numbers > MAX_HELD_NUMBERS:
-            raise ClientTooSlow(
-                f"the client left {MAX_HELD_NUMBERS} tokens and log-probabilities unread; the "
-                f"request was aborted"
-            )
-
-    def _add_logprobs(self, delta: TokenDelta) -> None:
-        """Count log-probabilities; raise if too many are kept until the answer is written."""
-        number = num_logprobs(delta.logprobs)
-        if self.call.stream:
-            self._unread_numbers += number
-        else:
-            self._kept_numbers += number
-        if delta.prompt_logprobs is not None:
-            self._kept_numbers += num_logprobs(filter(None, delta.prompt_logprobs))
-        if self._kept_numbers > MAX_HELD_NUMBERS:
-            raise self._too_large()
+        self._metrics.rate.add(len(delta.token_ids))
+        self._unread.add(choice, delta)
 
     async def _take(self, choices: Iterable[int] | None = None) -> dict[int, TextPiece]:
         """Take the text of `choices`, by default of the unread ones."""
-        unread, self._unread, self._unread_numbers = self._unread, {}, 0
+        unread = self._unread.take()
         pieces: dict[int, TextPiece] = {}
         for choice in unread if choices is None else choices:
             prompt, index = divmod(choice, self.call.sampling.n)
@@ -334,28 +279,8 @@ class Generation:
             num_undecoded = answer.num_undecoded(index)
             if num_undecoded > BATCH_TOKENS or not self._budget.take(num_undecoded):
                 await self._decode(choice)
-            pieces[choice] = self._set_call_ids(answer.take(index))
+            pieces[choice] = self._turn.record(answer.take(index))
         return pieces
-
-    def _set_call_ids(self, piece: TextPiece) -> TextPiece:
-        """Return a piece whose calls have ids, and keep its parts for the next turn."""
-        parts = piece.parts
-        is_text = len(parts) == 1 and type(parts[0]) is TextPart  # true of most pieces
-        if not is_text and any(isinstance(part, ToolCallPart) for part in parts):
-            prefix = self.call.call_id_prefix
-            piece = replace(piece, parts=tuple(with_call_id(part, prefix) for part in piece.parts))
-        if self.call.next_turn is not None:
-            self._parts += piece.parts
-            self._token_ids += piece.token_ids
-        return piece
-
-    @property
-    def ended_turn(self) -> EndedTurn | None:
-        """The turn of a chat once it has been answered to its end."""
-        turn = self.call.next_turn
-        if turn is None or not self.is_answered or self.call.prompt_only:
-            return None
-        return EndedTurn(turn, self.call.requests[0], self._parts, self._token_ids)
 
     async def _decode(self, choice: int, at_least: int = 1) -> None:
         """Decode tokens of a choice in batches, each in its turn, until fewer are left."""
@@ -366,35 +291,42 @@ class Generation:
             await self._budget.reserve(num_tokens)
             answer.decode(index, num_tokens)
 
-    def _too_large(self) -> AnswerTooLarge:
-        or_else = "" if self.call.stream else ", or for a stream"
-        return AnswerTooLarge(
-            f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities that must be held "
-            "until it is written; ask for fewer of them, or for fewer tokens, choices or prompts"
-            + or_else
-        )
-
     def _time_out(self) -> None:
         self.fail(timeout_error(self._timeout_s))
 
-    def _report(self) -> None:
+    def _end(self) -> EndedCall:
+        """Return the outcome, before the error is forgotten."""
         error = None if self.is_done else self._error
-        if self.is_done:
-            outcome = "length" if self._reasons == {"length"} else "stop"
-            if "abort" in self._reasons:
-                outcome = "abort"
-        elif error is not None:
-            outcome = error.code or "error"
-        else:
-            outcome = "disconnect"
-        self.outcome = outcome
-        usage = self.usage
-        total_s = self.seconds
-        has_waited = isinstance(error, RequestTimedOut)
-        is_lost = error is not None and self._latencies.first_at is None and not has_waited
-        self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
-        ids = self.http_id, self.call.response_id
-        log_end(*ids, outcome, usage, first_token_s=self._latencies.first_s, total_s=total_s)
+        is_timeout = isinstance(error, RequestTimedOut)
+        return EndedCall(
+            call=self.call,
+            http_id=self.http_id,
+            outcome=self._outcome(error),
+            finish_reasons=tuple(sorted(self._reasons)),
+            usage=self.usage,
+            usages=tuple(answer.usage for answer in self.answers),
+            timings=tuple(
+                each for answer in self.answers for each in answer.timings if each.total_s
+            ),
+            first_token_s=self._latencies.first_s,
+            total_s=self.seconds,
+            is_lost=error is not None and self._latencies.first_at is None and not is_timeout,
+            turn=self._ended_turn(),
+        )
+
+    def _outcome(self, error: YaieError | None) -> str:
+        if error is not None:
+            return error.code or "error"
+        if not self.is_done:
+            return "disconnect"
+        if "abort" in self._reasons:
+            return "abort"
+        return "length" if self._reasons == {"length"} else "stop"
+
+    def _ended_turn(self) -> EndedTurn | None:
+        """Return the turn of a chat that was answered to its end."""
+        is_answered = self.is_done and "abort" not in self._reasons
+        return self._turn.ended() if is_answered and not self.call.prompt_only else None
 
 
 def _server_fault() -> RequestFailed:

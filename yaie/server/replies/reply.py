@@ -14,6 +14,7 @@ from yaie.base.types import Usage
 from yaie.server.http.http_errors import error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import prompt_logprobs
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
@@ -55,8 +56,11 @@ class GenerationReply(ABC):
     whole: type[ReplyStruct]
     event: type[ReplyStruct]
 
-    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
+    ) -> None:
         self.generation = generation
+        self.notes = notes
         self.call = generation.call
         self.tokenizer = tokenizer
         self._num_written = 0  # tokens
@@ -128,7 +132,7 @@ class GenerationReply(ABC):
 
     def _whole_usage(self) -> dict[str, Any]:
         usage = usage_json(self.generation.usage, self.generation.seconds)
-        if (explanation := self.generation.cache_notes.explanation) is not None:
+        if (explanation := self.notes.explanation) is not None:
             usage["cache_explanation"] = explanation
         return usage
 

@@ -8,11 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams
 from yaie.server.requests.digests import Digest
 from yaie.server.schemas.generation_replies import RenderedRequest
+from yaie.text.answer import TextPiece
 from yaie.text.next_turn import Message, answer_message, common_length, known_prompts
-from yaie.text.output_parts import OutputParser, Part, PlainText
+from yaie.text.output_parts import (
+    OutputParser,
+    Part,
+    PlainText,
+    TextPart,
+    ToolCallPart,
+    with_call_id,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +108,37 @@ class NextTurn:
     render: Callable[[list[Message]], list[int]]  # token ids of a conversation
     sent_back: Callable[[Sequence[Part]], list[Message]] = as_chat
     names_results: bool = False  # of tools, by their names
+
+
+class TurnRecorder:
+    """Records the answer to a chat for the chat's next turn, and gives ids to its tool calls."""
+
+    __slots__ = ("_call", "_parts", "_token_ids")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._parts: list[Part] = []
+        self._token_ids: list[int] = []
+
+    def record(self, piece: TextPiece) -> TextPiece:
+        """Add a piece; return it with ids in its tool calls."""
+        parts = piece.parts
+        is_text = len(parts) == 1 and type(parts[0]) is TextPart  # true of most pieces
+        if not is_text and any(isinstance(part, ToolCallPart) for part in parts):
+            prefix = self._call.call_id_prefix
+            parts = tuple(with_call_id(part, prefix) for part in parts)
+            piece = msgspec.structs.replace(piece, parts=parts)
+        if self._call.next_turn is not None:
+            self._parts += parts
+            self._token_ids += piece.token_ids
+        return piece
+
+    def ended(self) -> EndedTurn | None:
+        """Return the turn; None for a call that has no next turn."""
+        turn = self._call.next_turn
+        if turn is None:
+            return None
+        return EndedTurn(turn, self._call.requests[0], self._parts, self._token_ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ import msgspec
 from yaie.base.errors import YaieError
 from yaie.base.types import TokenLogprobs
 from yaie.server.http.http_errors import ResponseCancelled, error_reply
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import token_logprobs
 from yaie.server.replies.reply import GenerationReply, InThread, RunLater, encode_named_event
-from yaie.server.requests.comparison import openai_diagnostics
+from yaie.server.requests.comparison import NO_NOTES, CacheNotes, openai_diagnostics
 from yaie.server.responses_api.background import Follower, make_whole
 from yaie.server.responses_api.output_items import Event, OutputItems, replay
 from yaie.server.responses_api.response_store import Item, Link
@@ -32,8 +33,10 @@ class ResponseObject(GenerationReply):
     whole = ResponseDocument
     event = ResponseEvent
 
-    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
-        super().__init__(generation, tokenizer)
+    def __init__(
+        self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
+    ) -> None:
+        super().__init__(generation, tokenizer, notes)
         assert isinstance(self.call.body, Turn)
         self._turn = self.call.body
         self._items = OutputItems()
@@ -86,7 +89,7 @@ class ResponseObject(GenerationReply):
             self._followers.append(follower)
         return follower
 
-    def _end_followers(self) -> None:
+    def _end_followers(self, ended: EndedCall) -> None:
         """Send followers the rest of a response that was not streamed, or that had no end."""
         if not self._followers:
             return
@@ -169,7 +172,7 @@ class ResponseObject(GenerationReply):
         if self.call.is_compared:
             usage = self.generation.usage
             document["prompt_cache_diagnostics"] = openai_diagnostics(
-                self.generation.cache_notes.compared, usage.prompt_tokens, usage.cached_tokens
+                self.notes.compared, usage.prompt_tokens, usage.cached_tokens
             )
         self._store(document)
         return document
@@ -209,7 +212,7 @@ class ResponseObject(GenerationReply):
 
     def _usage(self) -> dict[str, Any]:
         usage = self.generation.usage
-        explanation = self.generation.cache_notes.explanation
+        explanation = self.notes.explanation
         extra = {} if explanation is None else {"cache_explanation": explanation}
         return extra | {
             "input_tokens": usage.prompt_tokens,

@@ -28,7 +28,7 @@ from yaie.server.replies.delivery import (
     reply_whole,
     unless_gone,
 )
-from yaie.server.replies.generation import Generation
+from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.reply import DONE_MARK, GenerationReply
 from yaie.server.requests.call import Call, Caller, render_call
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
@@ -178,15 +178,14 @@ class Endpoint(Generic[Body]):
             request.state.request_id,
             read.deadline,
             timeout_s=read.timeout_s,
-            cache_notes=notes,
         )
-        generation.at_close.append(lambda: ends.run(generation))
+        generation.at_close.append(ends.run)
         for hook in service.hooks:
             hook.on_open(request, generation)
         headers = {**_name_ignored(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:
-            reply = self.reply(generation, model.tokenizer)
+            reply = self.reply(generation, model.tokenizer, notes)
             begun = reply.begin(service.run_later, service.write_in_thread)
             if begun is not None:
                 is_handed_over = True
@@ -219,10 +218,10 @@ class _Ends:
         if end is not None:
             self._waiting.append(end)
 
-    def run(self, generation: Generation | None) -> None:
+    def run(self, ended: EndedCall | None) -> None:
         waiting, self._waiting = self._waiting, []
         for end in waiting:
-            end(generation)
+            end(ended)
 
 
 def describe_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
