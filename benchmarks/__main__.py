@@ -8,10 +8,13 @@ from collections.abc import Sequence
 import typer
 
 from benchmarks import commands
+from benchmarks.growing_chats.command import chats
+from benchmarks.quality.command import quality
+from benchmarks.schedule.command import schedule
 from yaie.cli import failures
 
 app = typer.Typer(
-    help="Compare YAIE with other engines on this machine.",
+    help="Compare YAIE with other engines on this machine, and measure its parts.",
     epilog="Parts: python -m benchmarks.attention, .linear, .exact, .host, .streams, "
     ".socket_streams, .calls; see --help.",
     add_completion=False,
@@ -22,6 +25,9 @@ app.command("peers")(commands.peers)
 app.command("models")(commands.models)
 app.command("record")(commands.record)
 app.command("chart")(commands.chart)
+app.command("chats")(chats)
+app.command("quality")(quality)
+app.command("schedule")(schedule)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

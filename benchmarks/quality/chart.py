@@ -1,6 +1,7 @@
 """Picture of a report: perplexity over bits a weight, tokens a second beside it; one SVG.
 
-`python -m benchmarks.quality.chart REPORT --out FILE`; REPORT is the JSON of `yaie bench quality`.
+`python -m benchmarks.quality.chart REPORT --out FILE`; REPORT is the JSON of
+`python -m benchmarks quality`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _BARS, _LABEL, _VALUE, _BAR, _STEP = 640.0, 100.0, 40.0, 14, 24
 _NEAR = 110.0  # labels closer than this would overlap
 _LINE = 14.0
 _MAX_BITS = 17.0
-_SOURCE = "yaie bench quality"
+_SOURCE = "python -m benchmarks quality"
 
 # Text that reads on white and on near-black; each is exact where the page's scheme is known.
 _STYLE = """\
@@ -146,7 +147,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def chart(
-    report: Annotated[Path, typer.Argument(help="JSON of `yaie bench quality`")],
+    report: Annotated[Path, typer.Argument(help="JSON of `python -m benchmarks quality`")],
     out: Annotated[Path, typer.Option(help="SVG file")],
 ) -> None:
     """Draw a report again."""

@@ -21,7 +21,7 @@ from benchmarks.schedule.report import Record
 VARIANTS = ("prefix-aware", "lpm", "fcfs")
 _WIDTH, _MARGIN, _GUTTER, _LABEL, _VALUE = 960, 20, 40, 122, 48
 _BAR, _STEP, _GAP, _TOP, _HEAD, _FOOT = 8, 9, 9, 88, 30, 34
-_SOURCE = "python -m benchmarks.schedule --json, then python -m benchmarks.schedule.chart"
+_SOURCE = "python -m benchmarks schedule --json, then python -m benchmarks.schedule.chart"
 
 # Text that reads on white and on near-black; each is exact where the page's scheme is known.
 _STYLE = """\

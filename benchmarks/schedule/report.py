@@ -69,21 +69,24 @@ def time_ratios(records: Sequence[Record]) -> dict[str, dict[str, float]]:
 
 
 def anchor_table(records: Sequence[Record]) -> str:
-    """Return the anchor's medians over seeds of each seed's ratio to `fcfs`."""
-    base = {r["seed"]: r for r in records if variant(r) == BASELINE}
+    """Return the anchor's medians over seeds, and of each seed's ratio to `fcfs` where it ran."""
     rows = []
-    for name, runs in _by_variant(records).items():
-        pairs = [(run, base[run["seed"]]) for run in runs]
-        ratios = [
-            statistics.median(run[key] / other[key] for run, other in pairs)
-            for key in ("mean_s", "p99_s", "tokens_per_s")
-        ]
-        middle = [
-            statistics.median(run[key] for run in runs)
-            for key in ("hit", "mean_s", "p50_s", "p99_s", "longest_wait_s")
-        ]
-        rows.append([name, *(f"{r:.2f}" for r in ratios), *(f"{value:.2f}" for value in middle)])
-    head = ["variant", "mean / fcfs", "p99 / fcfs", "tokens/s / fcfs"]
+    for (load, pool), chosen in _group(records, lambda r: (r["load"], r["pool"])).items():
+        base = {r["seed"]: r for r in chosen if variant(r) == BASELINE}
+        for name, runs in _by_variant(chosen).items():
+            pairs = [(run, base[run["seed"]]) for run in runs if base]
+            ratios = [
+                f"{statistics.median(run[key] / other[key] for run, other in pairs):.2f}"
+                if pairs
+                else ""
+                for key in ("mean_s", "p99_s", "tokens_per_s")
+            ]
+            middle = [
+                f"{_median(runs, key):.2f}"
+                for key in ("hit", "mean_s", "p50_s", "p99_s", "longest_wait_s")
+            ]
+            rows.append([load, _percent(pool), name, *ratios, *middle])
+    head = ["load", "pool", "variant", "mean / fcfs", "p99 / fcfs", "tokens/s / fcfs"]
     return table([*head, "hit", "mean s", "p50 s", "p99 s", "longest wait s"], rows)
 
 

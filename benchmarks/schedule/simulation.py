@@ -99,7 +99,7 @@ class Script:
         """Count an accepted token."""
         self._left -= 1
 
-    def forced(self) -> tuple[int, ...]:
+    def find_forced(self) -> tuple[int, ...]:
         """Return no tokens: a script has no grammar."""
         return ()
 

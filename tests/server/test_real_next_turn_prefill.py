@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import requests
 
+from benchmarks.growing_chats.measure import GOAL, ChatKind, ChatWorkload, Conversation
 from tests.server.real_server import Server
-from yaie.bench.chat import GOAL, ChatKind, ChatWorkload, Conversation
 
 pytestmark = pytest.mark.integration
 AGAIN = "And now the tree, please."

@@ -9,9 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
-from yaie.cli.failures import usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 from yaie.cli.replay import replay
 
@@ -34,41 +32,6 @@ def tree(
     from yaie.bench.tree import measure_tree
 
     show_report(measure_tree(quick=quick, note=terminal.note), as_json, tree_lines)
-
-
-_PASSED_ON = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
-
-
-@app.command("schedule", context_settings=_PASSED_ON)
-def schedule(context: typer.Context) -> None:
-    """Simulate the scheduler and the tree under load (in a source tree; --help has its options)."""
-    try:
-        from benchmarks.schedule.command import app as simulation
-    except ModuleNotFoundError as error:
-        raise _outside_a_source_tree("schedule", "the simulation") from error
-    simulation(context.args, prog_name="yaie bench schedule", standalone_mode=False)
-
-
-@app.command("quality", context_settings=_PASSED_ON)
-def quality(context: typer.Context) -> None:
-    """Measure perplexity and answers by kind (in a source tree; --help has its options)."""
-    try:
-        from benchmarks.quality.command import app as measurement
-    except ModuleNotFoundError as error:
-        raise _outside_a_source_tree("quality", "the measurement") from error
-    measurement(context.args, prog_name="yaie bench quality", standalone_mode=False)
-
-
-def _outside_a_source_tree(command: str, subject: str) -> AdvisedError:
-    return usage_error(
-        f"{subject} is not in the installed package",
-        why="it is part of the source tree",
-        advice=f"yaie bench {command} in a checkout, after `make setup`",
-    )
 
 
 Requests = Annotated[int, typer.Option(parser=parse_count, metavar="N", help="concurrent requests")]
@@ -127,62 +90,6 @@ def start(
     show_report(report, as_json, start_lines)
 
 
-@app.command("chat")
-@settings_options(ENGINE_FLAGS)
-def chat(
-    *,
-    turns: Annotated[
-        int, typer.Option(parser=parse_count, metavar="N", help="turns per conversation")
-    ] = 10,
-    answer: Annotated[
-        int, typer.Option(parser=parse_count, metavar="N", help="tokens per answer")
-    ] = 48,
-    thought: Annotated[
-        int, typer.Option(parser=parse_count, metavar="N", help="reasoning tokens per answer")
-    ] = 24,
-    families: Annotated[
-        str, typer.Option(metavar="NAMES", help="chat templates [default: all]")
-    ] = "",
-    temperatures: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="sampling temperatures")
-    ] = "0,1,2",
-    pause: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            metavar="SECONDS",
-            help="pause before the next message [default: until the engine is idle]",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    settings: dict[str, Any],
-) -> None:
-    """Measure the cached share of growing chats by chat template, with tools and reasoning."""
-    from yaie.bench.chat import ChatWorkload, measure_chats
-    from yaie.bench.chat_families import FAMILIES
-
-    workload = ChatWorkload(
-        turns=turns,
-        answer=answer,
-        thought=thought,
-        temperatures=parse_numbers(temperatures, "--temperatures"),
-        pause_s=pause,
-    )
-    names = [name.strip() for name in families.split(",") if name.strip()] or list(FAMILIES)
-    report = measure_chats(settings, workload, families=names, note=terminal.note)
-    show_report(report, as_json, chat_lines)
-
-
-def parse_numbers(text: str, flag: str) -> tuple[float, ...]:
-    """Return comma-separated numbers. Raises `AdvisedError`."""
-    try:
-        return tuple(float(number) for number in text.split(","))
-    except ValueError:
-        raise usage_error(
-            f"{flag} is {text!r}, not a list of numbers", advice=f"{flag} 0,1,2"
-        ) from None
-
-
 def show_report(
     report: dict[str, Any], as_json: bool, as_lines: Callable[[dict[str, Any]], list[str]]
 ) -> None:
@@ -237,33 +144,3 @@ def start_lines(report: dict[str, Any]) -> list[str]:
             f"(goal: at most {memory['bound'] / 2**20:,.0f} MiB)"
         )
     return lines
-
-
-def chat_lines(report: dict[str, Any]) -> list[str]:
-    """Return the table for `bench chat`: cached shares with prepared turns off and on."""
-    lines = [
-        f"{'template':<12}{'tools':>7}{'thinks':>8}{'temp.':>7}{'before':>10}{'after':>10}"
-        f"{'least':>10}{'idle rows':>11}{'longest s':>11}"
-    ]
-    for row in report["conversations"]:
-        off, on = row["off"], row["on"]
-        lines.append(
-            f"{row['family'][-12:]:<12}{_yes(row['tools']):>7}{_yes(row['thinking']):>8}"
-            f"{row['temperature']:>7g}{off['share']:>10.2%}{on['share']:>10.2%}"
-            f"{on['least_share']:>10.2%}{on['idle_rows']:>11,}{on['longest_idle_s']:>11}"
-        )
-    summary = report["summary"]
-    lines.append(
-        f"cached of the tokens before the new message, from turn 2 on: {summary['share_off']:.2%} "
-        f"as generated, {summary['share_on']:.2%} with prepared turns "
-        f"(goal: {report['goal']:.0%} in each conversation, {_met(summary['is_met'])})"
-    )
-    return lines
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _met(value: bool) -> str:
-    return "met" if value else "NOT met"

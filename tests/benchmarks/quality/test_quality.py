@@ -1,10 +1,9 @@
-"""`yaie bench quality`: comparison, table, picture, and the command on a tiny model."""
+"""`python -m benchmarks quality`: comparison, table, picture, and the command on a tiny model."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,7 +21,6 @@ from benchmarks.quality.llama_cpp import MISSING, read_bench, read_perplexity
 from benchmarks.quality.material import Material, cut_chunks, read_conversations, read_text
 from benchmarks.quality.measure import Figures
 from benchmarks.quality.report import as_table
-from yaie.cli.bench import app as bench
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -150,22 +148,14 @@ def test_a_short_text_is_refused_and_a_long_one_is_cut() -> None:
         cut_chunks([1], 1, 2)
 
 
-def test_an_installed_package_says_where_the_measurement_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "benchmarks.quality.command", None)
-    result = CliRunner().invoke(bench, ["quality"])
-    assert "part of the source tree" in getattr(result.exception, "why", "")
-
-
 @pytest.mark.integration
 def test_the_command_measures_kinds_in_processes_of_their_own(
     tiny_model_dir: Path, tmp_path: Path
 ) -> None:
-    arguments = ["quality", "--model", str(tiny_model_dir), "--kinds", "none,int8"]
+    arguments = ["--model", str(tiny_model_dir), "--kinds", "none,int8"]
     arguments += ["--chunks", "2", "--chunk-tokens", "64", "--chats", "3", "--tokens", "4"]
     arguments += ["--repeats", "1", "--out", str(tmp_path)]
-    result = CliRunner().invoke(bench, arguments)
+    result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     printed = json.loads(result.stdout)
     assert printed == json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))

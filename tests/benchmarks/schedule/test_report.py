@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.__main__ import app as benchmarks
 from benchmarks.schedule import report
-from benchmarks.schedule.command import app
+from benchmarks.schedule.command import app, make_tables
 from yaie.cli.bench import app as bench
 
 
@@ -61,7 +61,23 @@ def test_the_anchor_takes_the_median_of_its_seeds() -> None:
         record("lpm", workload="anchor", seed=seed, mean_s=mean)
         for seed, mean in enumerate((0.2, 1.0, 20.0))
     ]
-    assert report.anchor_table(records).splitlines()[-1].startswith("| lpm | 0.50 | 1.00 | 1.00 |")
+    assert report.anchor_table(records).splitlines()[-1].startswith("| burst | 50 % | lpm | 0.50 |")
+
+
+def test_the_anchor_without_the_baseline_has_a_table_without_ratios() -> None:
+    (table,) = make_tables(
+        [record("lpm", workload="anchor", load=load) for load in ("burst", "0.9")]
+    )
+    assert "burst" in table
+    assert "| 0.9 | 50 % | lpm |  |  |  | 0.50 | 2.00 |" in table
+
+
+def test_the_anchor_compares_runs_of_one_load_and_pool() -> None:
+    slow, fast = ({"workload": "anchor", "load": load} for load in ("burst", "0.9"))
+    records = [record("fcfs", mean_s=2.0, **fast), record("lpm", mean_s=1.0, **fast)]
+    records += [record("fcfs", mean_s=8.0, **slow), record("lpm", mean_s=2.0, **slow)]
+    ratios = [line.split(" | ")[3] for line in report.anchor_table(records).splitlines()[2:]]
+    assert ratios == ["1.00", "0.50", "1.00", "0.25"]
 
 
 @pytest.mark.integration
@@ -88,18 +104,11 @@ def test_the_command_prints_records_and_tables() -> None:
     assert "| burst | 50 % | lpm |" in printed
 
 
-def test_yaie_bench_schedule_is_the_same_command() -> None:
-    result = CliRunner().invoke(bench, ["schedule", "--policies", "random"])
-    assert "unknown 'random'; choose from" in str(result.exception) + result.output
-    assert "--workloads" in CliRunner().invoke(bench, ["schedule", "--help"]).output
-
-
-def test_an_installed_package_says_where_the_simulation_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "benchmarks.schedule.command", None)
-    result = CliRunner().invoke(bench, ["schedule"])
-    assert "part of the source tree" in getattr(result.exception, "why", "")
+@pytest.mark.parametrize("command", ["schedule", "quality", "chats"])
+def test_measurements_of_a_checkout_are_no_commands_of_the_package(command: str) -> None:
+    """Their code is not in the wheel."""
+    assert "--json" in CliRunner().invoke(benchmarks, [command, "--help"]).output
+    assert CliRunner().invoke(bench, [command]).exit_code == 2
 
 
 def test_an_unknown_policy_is_named_with_the_choices() -> None:

@@ -1,4 +1,4 @@
-"""`yaie bench chat`: the families of templates, their known prompts, and real servers."""
+"""`python -m benchmarks chats`: families of templates, their known prompts, and real servers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.__main__ import run_command_line
+from benchmarks.growing_chats import measure as bench
+from benchmarks.growing_chats.command import chat_lines
+from benchmarks.growing_chats.families import FAMILIES, write_model
+from benchmarks.growing_chats.measure import ChatWorkload, Figures, measure_chats
 from yaie.base.errors import InvalidRequest
-from yaie.bench import chat as bench
-from yaie.bench.chat import ChatWorkload, Figures, measure_chats
-from yaie.bench.chat_families import FAMILIES, write_model
-from yaie.cli.bench import chat_lines
-from yaie.cli.main import run_command_line
 from yaie.text.chat_template import ChatTemplate
 from yaie.text.formats.output_format import detect_format
 from yaie.text.next_turn import answer_message, known_prompts
@@ -127,9 +127,9 @@ def test_an_empty_workload_is_refused(wrong: dict[str, int]) -> None:
 
 
 def test_unknown_families_and_numbers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["bench", "chat", "--families", "gpt"]) == 2
+    assert run_command_line(["chats", "--families", "gpt"]) == 2
     assert "choose of qwen3, llama3, mistral, chatml" in capsys.readouterr().err
-    assert run_command_line(["bench", "chat", "--temperatures", "hot"]) == 2
+    assert run_command_line(["chats", "--temperatures", "hot"]) == 2
     assert "--temperatures is 'hot'" in capsys.readouterr().err
 
 

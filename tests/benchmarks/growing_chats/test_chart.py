@@ -1,11 +1,11 @@
-"""Picture of `yaie bench chat`."""
+"""Picture of growing chats."""
 
 from __future__ import annotations
 
 from typing import Any
 from xml.etree import ElementTree
 
-from benchmarks.chats import bars_of, draw_chart
+from benchmarks.growing_chats.chart import bars_of, draw_chart
 
 
 def row(family: str, tools: bool, off: int, on: int) -> dict[str, Any]:

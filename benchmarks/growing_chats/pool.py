@@ -1,8 +1,8 @@
 """Known tokens that a small pool holds: chats that interleave, on the radix tree and its policies.
 
-`python -m benchmarks.chat_pool` prints JSON. The template drops the reasoning of earlier turns.
-Three ways are compared: turns as generated, prepared, and prepared with the replaced tokens given
-up. Token ids, times and turns are seeded; nothing is computed.
+`python -m benchmarks.growing_chats.pool` prints JSON. The template drops the reasoning of earlier
+turns. Three ways are compared: turns as generated, prepared, and prepared with the replaced tokens
+given up. Token ids, times and turns are seeded; nothing is computed.
 """
 
 from __future__ import annotations

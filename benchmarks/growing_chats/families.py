@@ -1,4 +1,4 @@
-"""The built-in model with the chat templates and marks of other families, for `yaie bench chat`.
+"""The built-in model with the chat templates and marks of other families, for growing chats.
 
 Each folder has the built-in weights. Marks are tokens of their own, as in the families: they take
 the ids of the built-in tokenizer's rarest tokens.
@@ -15,7 +15,7 @@ from typing import Any
 
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
-_TEMPLATES = Path(__file__).with_name("chat_templates")
+_TEMPLATES = Path(__file__).with_name("templates")
 _END_ID = 2  # the built-in model's end of a turn; families name it differently
 _BEGIN_ID = 1  # and the beginning of one
 

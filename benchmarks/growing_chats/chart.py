@@ -1,6 +1,7 @@
-"""Picture of `yaie bench chat`: known tokens that a turn computes again, by template; one SVG.
+"""Picture of growing chats: known tokens that a turn computes again, by template; one SVG.
 
-`python -m benchmarks.chats REPORT --out FILE`; REPORT is the JSON of `yaie bench chat`.
+`python -m benchmarks.growing_chats.chart REPORT --out FILE`; REPORT is the JSON of
+`python -m benchmarks chats`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,12 @@ def draw_chart(report: Mapping[str, Any]) -> str:
             _text("title", _MARGIN, 28, "Known tokens that a turn computes again"),
             *_legend(),
             *parts,
-            _text("note", _MARGIN, height - 14, f"means over {turns} turns; yaie bench chat"),
+            _text(
+                "note",
+                _MARGIN,
+                height - 14,
+                f"means over {turns} turns; python -m benchmarks chats",
+            ),
             "</svg>\n",
         ]
     )
@@ -113,7 +119,7 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
 
 
 def main(
-    report: Annotated[Path, typer.Argument(help="JSON of `yaie bench chat`")],
+    report: Annotated[Path, typer.Argument(help="JSON of `python -m benchmarks chats`")],
     out: Annotated[Path, typer.Option(help="SVG file")],
 ) -> None:
     """Draw a report."""

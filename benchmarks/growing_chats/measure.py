@@ -1,4 +1,4 @@
-"""Cached part of the prompts of growing chats, turn by turn. Used by `yaie bench chat`.
+"""Cached part of the prompts of growing chats, turn by turn. Used by `python -m benchmarks chats`.
 
 A server of its own answers whole conversations, one request at a time, as a client of chat
 completions sends them. Of each prompt from the second turn on, the tokens before the new message
@@ -20,9 +20,9 @@ from typing import Any
 
 import requests
 
+from benchmarks.growing_chats.families import FAMILIES, write_model
 from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.settings import BUILTIN_MODEL
-from yaie.bench.chat_families import FAMILIES, write_model
 from yaie.bench.machine import describe_machine
 from yaie.bench.served import served
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.chat_pool import WAYS, Chats, cached_share
+from benchmarks.growing_chats.pool import WAYS, Chats, cached_share
 
 SMALL = Chats(conversations=8, turns=4, system=10, question=6, thought=20, answer=8)
 
