@@ -22,6 +22,7 @@ from yaie.cli import (
     doctor,
     failures,
     models,
+    quantize,
     run,
     serve,
     storage,
@@ -58,11 +59,12 @@ app.command("list")(storage.list_models)
 app.command("show")(storage.show)
 app.command("rm")(storage.remove)
 app.add_typer(config.app, name="config")
+app.command("quantize")(quantize.quantize)
 app.command("tokenize")(tokenize.tokenize)
 app.command("version")(version.version)
 COMMANDS = (
     *("run", "chat", "serve", "demo", "bench", "cache", "config", "doctor", "models"),
-    *("tokenize", "version"),
+    *("quantize", "tokenize", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words allowed after a command.

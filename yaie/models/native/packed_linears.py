@@ -15,7 +15,7 @@ from yaie.kernels.decoder_structures import SET, Linear
 from yaie.kernels.library import Library
 from yaie.models.native.native_structure import LinearParts
 from yaie.models.native.packing import KINDS, Packer
-from yaie.models.quantization.quantized_weights import READ_BY_THEIR_OWNER, QuantizedLinear
+from yaie.models.quantization.quantized_weights import ROUTERS, QuantizedLinear
 
 # Number of freed weights at which the heap is trimmed.
 _TRIM_AFTER = 32_000_000
@@ -55,7 +55,7 @@ def packable_linears(
             continue
         if not isinstance(module, nn.Linear) or type(module) is not nn.Linear:
             continue
-        if name.endswith(READ_BY_THEIR_OWNER):
+        if name.endswith(ROUTERS):
             continue
         if module.weight.data_ptr() != embedding.weight.data_ptr():
             found[name] = module

@@ -13,6 +13,9 @@ from yaie.models.quantization.float_formats import FloatWeights
 INT4_GROUP_MULTIPLE = 4  # inputs per instruction of a CPU; other group sizes are dequantized
 
 _IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
+_HEAD = "lm_head"
+# Projections of embeddings in Gemma 3n and 4.
+_PROJECTION = re.compile(r"\.(per_layer_model_projection|altup_(unembed_)?projections\.\d+)$")
 _OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # not linear layers in the model
 
 
@@ -43,7 +46,11 @@ def why_dequantized(
 ) -> str | None:
     """Return the reason to dequantize a layer; None if the kernels can keep it quantized."""
     reasons: dict[str, Any] = {
-        "outside of the decoder's layers": not _IN_A_LAYER.search(name),
+        "outside of the decoder's layers": not (
+            _IN_A_LAYER.search(name)
+            or _PROJECTION.search(name)
+            or (name == _HEAD and _is_per_output(found, groups))
+        ),
         "experts and their routers": _OF_MIXTURE.search(name),
     }
     if on_gpu:
@@ -58,6 +65,11 @@ def why_dequantized(
         ),
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _is_per_output(found: LayerFormat, groups: int) -> bool:
+    """Return True for the format that `--quantization` gives the head; others lose more."""
+    return found.bits == 8 and groups == 1 and found.is_symmetric
 
 
 def _is_even(of_input: array[int], groups: int) -> bool:

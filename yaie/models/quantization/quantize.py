@@ -17,7 +17,7 @@ from torch import nn
 from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.device.packed_layout import PACKING_BYTES, PackedLayout
 from yaie.models.quantization.quantized_weights import (
-    READ_BY_THEIR_OWNER,
+    ROUTERS,
     QuantizedLinear,
     QuantizedWeight,
     best_grid,
@@ -64,11 +64,16 @@ def _round(weight: torch.Tensor, bits: int, group: int) -> QuantizedWeight:
 
 def _is_rounded(name: str, module: nn.Module) -> bool:
     """Return whether a module is quantized; other classes may store weights differently."""
-    return type(module) is nn.Linear and not name.endswith(READ_BY_THEIR_OWNER)
+    return type(module) is nn.Linear and not name.endswith(ROUTERS)
 
 
 def _kind_for(name: str, linear: nn.Module, head: nn.Module | None, kind: str) -> str:
-    return "int8" if linear is head or name.endswith(_SENSITIVE) else kind
+    return "int8" if linear is head or is_sensitive(name) else kind
+
+
+def is_sensitive(name: str) -> bool:
+    """Return True for a value projection, which int4 leaves at int8."""
+    return name.endswith(_SENSITIVE)
 
 
 def quantize_model(
@@ -114,7 +119,7 @@ def kind_of(model: nn.Module) -> str | None:
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
     named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedLinear)]
-    shown = [m for n, m in named if m is not head and not n.endswith(_SENSITIVE)]
+    shown = [m for n, m in named if m is not head and not is_sensitive(n)]
     shown = shown or [m for _, m in named]
     return "+".join(sorted({m.kind for m in shown if m.kind is not None})) or None
 

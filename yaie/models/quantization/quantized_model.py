@@ -106,6 +106,7 @@ class _Places:
     def _prepare(self, model: Any) -> None:
         modules = dict(model.named_modules())
         prefix = model.base_model_prefix
+        tied_head = model.get_output_embeddings() if model.config.tie_word_embeddings else None
         for layer in self._kept:
             name = _name_in(modules, prefix, layer.name)
             linear = modules.get(name)
@@ -116,7 +117,7 @@ class _Places:
                     code="model_damaged",
                 )
             _check_shape(layer, linear)
-            model.set_submodule(name, _place(layer, linear))
+            model.set_submodule(name, _place(layer, linear, is_tied=linear is tied_head))
             self._names.append(name)
         for wide in self._wide:
             module = modules.get(_name_in(modules, prefix, wide.layer.name))
@@ -145,12 +146,15 @@ def _check_shape(layer: QuantizedLayer, linear: Any) -> None:
         )
 
 
-def _place(layer: QuantizedLayer, linear: Any) -> QuantizedLinear:
+def _place(layer: QuantizedLayer, linear: Any, *, is_tied: bool) -> QuantizedLinear:
     """Return a layer on the meta device, except for its bias, which transformers will load."""
     with torch.device("meta"):
         scales = torch.empty(layer.num_outputs, layer.num_groups)
         values = torch.empty(layer.num_outputs, layer.num_inputs, dtype=torch.int8)
-    place = QuantizedLinear(QuantizedWeight(layer.format.bits, values, scales, None), linear.bias)
+    weight = QuantizedWeight(layer.format.bits, values, scales, None)
+    place = QuantizedLinear(weight, linear.bias, is_tied=is_tied)
     # GPT-2 initialises `weight` by name; a plain attribute is not loaded.
     place.weight = torch.empty_like(linear.weight, device="meta")
+    if is_tied:  # transformers ties parameters
+        place.weight = nn.Parameter(place.weight, requires_grad=False)
     return place

@@ -21,8 +21,8 @@ _STEPS = MOST - LEAST
 # Shares of a group's range: less than 1 clips the extremes and rounds other values more finely.
 _SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 
-# Suffixes of linear layers whose owner reads their weight's dtype: Hunyuan's router.
-READ_BY_THEIR_OWNER = (".gate.wg",)
+# Suffixes of linear layers that stay plain: routers. Hunyuan's reads the dtype of its weight.
+ROUTERS = (".gate.wg", ".router.gate")
 
 Kind = Literal["int4", "int8", "fp8"]
 

@@ -1,0 +1,55 @@
+"""`yaie quantize`: a quantized checkpoint, written once and loaded at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from yaie.cli import terminal
+from yaie.cli.options import ENGINE_FLAGS, settings_options
+
+_FLAGS = (
+    "quantization",
+    "calibrate",
+    "dtype",
+    "max_model_len",
+    "threads",
+    "memory_bytes",
+    "revision",
+)
+_DEFAULT = "int4"
+
+
+@settings_options([flag for flag in ENGINE_FLAGS if flag.name in _FLAGS])
+def quantize(
+    model: Annotated[str, typer.Argument(help="folder, GGUF file or repository", metavar="MODEL")],
+    out: Annotated[Path, typer.Argument(help="new folder", metavar="OUT")],
+    *,
+    uniform: Annotated[
+        bool,
+        typer.Option("--uniform", help="value projections in int4 too, which vLLM and SGLang need"),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    settings: dict[str, Any],
+) -> None:
+    """Quantize a model once and write it as a compressed-tensors checkpoint [int4].
+
+    The weights equal those of --quantization at load, without the time to calibrate at each start.
+    """
+    from yaie.base.settings import load_settings
+    from yaie.models.load.quantized_copy import write_quantized_copy
+
+    given = {"quantization": _DEFAULT, **settings, "model": model}
+    config = load_settings(**given).engine_config()
+    terminal.note(f"quantizing {config.source} to {config.quantization} …")
+    folder = write_quantized_copy(config, out, is_uniform=uniform)
+    nbytes = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    if as_json:
+        found = {"folder": str(folder), "quantization": config.quantization, "bytes": nbytes}
+        print(json.dumps(found))
+    else:
+        print(f"{folder}: {config.quantization}, {nbytes / 2**20:,.1f} MiB of weights")
+        terminal.note(f'try it: yaie -m {folder} "…"')
