@@ -128,7 +128,7 @@ def test_an_empty_workload_is_refused(wrong: dict[str, int]) -> None:
 
 def test_unknown_families_and_numbers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["chats", "--families", "gpt"]) == 2
-    assert "choose of qwen3, llama3, mistral, chatml" in capsys.readouterr().err
+    assert "choose from qwen3, llama3, mistral, chatml" in capsys.readouterr().err
     assert run_command_line(["chats", "--temperatures", "hot"]) == 2
     assert "--temperatures is 'hot'" in capsys.readouterr().err
 
