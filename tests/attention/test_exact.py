@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.attention.test_cpu import LOADED, NUM_SLOTS, SETS, WIDTHS, Case, kernels, spec
 from tests.attention.test_reference import long_prefill
 from tests.attention.trees import RandomTree
+from tests.sizes import large, size
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels import library_search
@@ -76,16 +77,10 @@ def differing_rows(case: Case, kernels: Library, *, exact: bool, threads: int = 
     ]
 
 
-@settings(max_examples=20)
+@large
+@settings(max_examples=size(200))
 @given(data=st.data())
 def test_a_row_alone_and_in_any_tree(data: st.DataObject) -> None:
-    check_a_random_tree(data)
-
-
-@pytest.mark.integration
-@settings(max_examples=80)
-@given(data=st.data())
-def test_rows_alone_and_in_many_trees(data: st.DataObject) -> None:
     check_a_random_tree(data)
 
 

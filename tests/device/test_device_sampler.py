@@ -24,6 +24,7 @@ from tests.engine.sampling import (
     twin_logits,
     twin_tokens,
 )
+from tests.sizes import large, size
 from yaie.base.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.base.types import ReasoningLimit, SamplingParams
 from yaie.device.buckets import bucket_of, buckets_up_to
@@ -112,16 +113,10 @@ def draws_twice(state: SamplingState) -> bool:
 batches = given(rows_of_logits(), st.lists(asked(), min_size=1, max_size=11), st.integers(0, 9))
 
 
-@settings(max_examples=80)
+@large
+@settings(max_examples=size(400))
 @batches
 def test_tokens_and_errors_are_those_of_the_cpu(logits, batch, seed):
-    compare(logits, batch, seed)
-
-
-@pytest.mark.integration
-@settings(max_examples=250)
-@batches
-def test_tokens_and_errors_are_those_of_the_cpu_on_a_large_set(logits, batch, seed):
     compare(logits, batch, seed)
 
 
@@ -143,7 +138,8 @@ def compare(logits, batch, seed):
         assert same(mine, expected), (mine, expected, asked_for)
 
 
-@settings(max_examples=40)
+@large
+@settings(max_examples=size(200))
 @given(rows_of_logits(), st.lists(asked(), min_size=1, max_size=6), st.integers(0, 9), st.data())
 def test_on_the_strict_device_nothing_waits_before_the_results(logits, batch, seed, data):
     """Two launches are on their way at once; the device gets as far as it likes at each call."""

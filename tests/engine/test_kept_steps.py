@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, make_prompt
+from tests.sizes import large, size
 from yaie.attention.segment_table import ROOM
 from yaie.engine.queue.turn_grace import LINGER_S
 
@@ -55,23 +55,10 @@ def run_decode(seed: int, *, max_step_rows: int = 256) -> Bench:
     return bench
 
 
+@large
 @given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=size(250))
 def test_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
-    run_decode(seed, max_step_rows=max_step_rows)
-
-
-@pytest.mark.integration
-@given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
-@settings(deadline=None, max_examples=50)
-def test_many_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
-    run_decode(seed, max_step_rows=max_step_rows)
-
-
-@pytest.mark.slow
-@given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
-@settings(deadline=None, max_examples=300)
-def test_all_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
     run_decode(seed, max_step_rows=max_step_rows)
 
 

@@ -24,6 +24,7 @@ from tests.engine.sampling import (
     twin_logits,
     twin_tokens,
 )
+from tests.sizes import large, size
 from yaie.base.errors import InvariantViolated, RequestFailed
 from yaie.base.types import SamplingParams
 from yaie.engine.sampling import cpu_sampler as sampler_module
@@ -34,16 +35,10 @@ from yaie.engine.scheduled_step import SampledToken
 batches = given(rows_of_logits(), st.lists(sequences(), min_size=1, max_size=6), st.integers(0, 9))
 
 
-@settings(max_examples=60)
+@large
+@settings(max_examples=size(400))
 @batches
 def test_the_sampler_equals_its_slow_twin(logits, batch, seed):
-    compare_with_twin(logits, batch, seed)
-
-
-@pytest.mark.integration
-@settings(max_examples=400)
-@batches
-def test_the_sampler_equals_its_slow_twin_on_a_large_set(logits, batch, seed):
     compare_with_twin(logits, batch, seed)
 
 

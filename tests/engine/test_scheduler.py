@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
 from tests.engine.fake_model import make_prompt as prompt
+from tests.sizes import large, size
 from yaie.base.types import Timings
 from yaie.engine.queue.turn_grace import LINGER_S
 from yaie.engine.scheduled_step import ScheduledStep
@@ -96,27 +97,10 @@ def check_tokens(seed: int, policy: str, eviction: str, max_step_rows: int) -> N
         ]
 
 
+@large
 @SCHEDULES
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=size(250))
 def test_tokens_do_not_depend_on_the_schedule(
-    seed: int, policy: str, eviction: str, max_step_rows: int
-) -> None:
-    check_tokens(seed, policy, eviction, max_step_rows)
-
-
-@pytest.mark.integration
-@SCHEDULES
-@settings(deadline=None, max_examples=75)
-def test_tokens_do_not_depend_on_many_schedules(
-    seed: int, policy: str, eviction: str, max_step_rows: int
-) -> None:
-    check_tokens(seed, policy, eviction, max_step_rows)
-
-
-@pytest.mark.slow
-@SCHEDULES
-@settings(deadline=None, max_examples=500)
-def test_tokens_do_not_depend_on_any_schedule(
     seed: int, policy: str, eviction: str, max_step_rows: int
 ) -> None:
     check_tokens(seed, policy, eviction, max_step_rows)

@@ -2,7 +2,7 @@
 
 A pool of a few hundred slots keeps eviction and preemption going; prompts branch, continue earlier
 answers, are sampled n times and aborted. The judge is transformers' `generate`, asked once for
-each prompt. 15 schedules by default; `integration` has 100, `slow` 2,000, and
+each prompt. 15 schedules by default; `slow` has 2,000, and
 tests/gpu has some on a CUDA device.
 """
 
@@ -231,22 +231,6 @@ def test_some_schedules(tiny: Subject) -> None:
     assert sum(stat.num_preemptions for stat in stats) > 0
     assert sum(stat.num_aborted for stat in stats) > 0
     assert sum(stat.cached_tokens for stat in stats) > 200
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("part", range(2))
-def test_schedules(tiny: Subject, part: int) -> None:
-    stats = run_schedules(tiny, range(40 * part, 40 * part + 40))
-    assert sum(stat.num_evicted_tokens for stat in stats) > 500
-    assert sum(stat.num_preemptions for stat in stats) > 0
-    assert sum(stat.num_aborted for stat in stats) > 0
-    assert sum(stat.cached_tokens for stat in stats) > 500
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("part", range(2))
-def test_schedules_of_the_builtin_model(builtin: Subject, part: int) -> None:
-    run_schedules(builtin, range(1000 + 10 * part, 1010 + 10 * part))
 
 
 @pytest.mark.slow

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.sizes import IS_WHOLE, large, size
 
 from .fuzz import POLICIES
 from .model import Key
@@ -110,12 +111,8 @@ class TreeAndModel(RuleBasedStateMachine):
             assert not self.pair.tree.roots
 
 
-TestTreeAndModel = TreeAndModel.TestCase
-TestTreeAndModel.settings = settings(max_examples=30, stateful_step_count=40)
+@large
+class TestTreeAndModel(TreeAndModel.TestCase):  # type: ignore[misc]
+    """Random operations on the tree and on the model, compared after each."""
 
-
-@pytest.mark.integration
-class TestTreeAndModelAtLength(TreeAndModel.TestCase):  # type: ignore[misc]
-    """The same with more and longer runs."""
-
-    settings = settings(max_examples=150, stateful_step_count=60)
+    settings = settings(max_examples=size(200), stateful_step_count=60 if IS_WHOLE else 40)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models.gguf_files import U64, Stored, packed_text, write_gguf
+from tests.sizes import large, size
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.gguf.header import read_gguf
 
@@ -71,7 +72,8 @@ def test_a_cut_file_is_refused_wherever_it_ends(path: Path, tmp_path: Path) -> N
             read_gguf(cut)
 
 
-@settings(max_examples=300, deadline=None)
+@large
+@settings(max_examples=size(300), deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_is_read_or_refused(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

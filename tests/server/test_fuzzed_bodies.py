@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.server.bad_bodies import CASES, CHAT, TEXT, check_error, good
 from tests.server.scripted_client import ScriptedClient
+from tests.sizes import large, size
 from yaie.base.settings import Settings
 from yaie.server.app import create_app
 
@@ -51,7 +52,8 @@ def shared_http(request: pytest.FixtureRequest) -> Iterator[TestClient]:
         yield http
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@large
+@settings(max_examples=size(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     path=st.sampled_from([CHAT, TEXT]),
     fields=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=4),
@@ -68,7 +70,8 @@ def test_no_body_makes_a_server_error(
         check_error(response)
 
 
-@settings(max_examples=200, deadline=None)
+@large
+@settings(max_examples=size(200), deadline=None)
 @given(raw=st.binary(max_size=200))
 def test_no_bytes_make_a_server_error(shared_http: TestClient, raw: bytes) -> None:
     response = shared_http.post(TEXT, content=raw, headers={"Content-Type": "application/json"})

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.server.bad_bodies import check_error
 from tests.server.test_fuzzed_bodies import json_values, shared_http
+from tests.sizes import large, size
 from yaie.server.schemas.responses import ResponsesBody
 
 __all__ = ["shared_http"]
@@ -69,7 +70,8 @@ def bodies(draw: st.DrawFn) -> dict[str, Any]:
     return body
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@large
+@settings(max_examples=size(500), suppress_health_check=[HealthCheck.too_slow])
 @given(bodies())
 def test_no_body_makes_a_server_error(shared_http: TestClient, body: dict[str, Any]) -> None:
     response = shared_http.post(
