@@ -33,7 +33,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup lock serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup lock serve demo test test-integration test-both test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,9 @@ test: setup  ## the default test suite (CPU only)
 
 test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
 	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
+
+test-both: setup  ## the default suite and the integration tests in one run, as CI does
+	$(BIN)/python -m pytest -m 'not gpu and not slow and not flashinfer' $(WORKERS)
 
 test-openapi: setup $(SCHEMATHESIS_BIN)  ## schemathesis (network of the package index) against the OpenAPI document, EXAMPLES=25 an operation
 	SCHEMATHESIS=$(SCHEMATHESIS_BIN) EXAMPLES=$(EXAMPLES) \
@@ -144,7 +147,7 @@ lint: setup  ## ruff, and clang-format for the kernels
 types: setup  ## mypy --strict
 	$(BIN)/mypy
 
-check: lint types test test-integration  ## what CI runs: lint, types and both levels of tests
+check: lint types test-both  ## what CI runs: lint, types and both levels of tests
 
 format: setup  ## format the code with ruff and clang-format
 	$(BIN)/ruff check --fix .
