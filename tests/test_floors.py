@@ -135,8 +135,6 @@ PURE = (
     "yaie.engine.grammar.source_limits",
     "yaie.device.buckets",
     "yaie.engine.sampling.masked_sampling",
-    "yaie.text.character_sets",
-    "yaie.text.pattern_syntax",
     "yaie.text.stop_patterns",
     "yaie.text.stops",
     "yaie.client.submission",

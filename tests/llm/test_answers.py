@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,21 @@ def test_a_stop_pattern_ends_the_text_and_the_work(llm: LLM) -> None:
     with pytest.raises(InvalidRequest, match=r"prompt 1.*'\^', a place") as caught:
         llm.generate(["a", "b"], [GREEDY, SamplingParams(stop_regex="^a")])  # type: ignore[arg-type]
     assert caught.value.param == "stop_regex"
+    assert is_idle(llm)
+
+
+def test_a_stop_pattern_that_times_out_ends_its_prompt_alone(
+    llm: LLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yaie.text.stop_patterns.TIMEOUT_S", 0.1)
+    slow = replace(GREEDY, n=2, max_tokens=500, stop_regex=(r"(.?){60}.{60}\x00",))
+    failed, other = llm.generate(["A quick brown", "A quick"], [slow, GREEDY])
+    assert failed.error is not None
+    assert "stop_regex took more than 0.1 s" in failed.error
+    assert {choice.finish_reason for choice in failed.choices} == {"error"}
+    assert (other.error, other.finish_reason) == (None, "length")
+    with pytest.raises(InvalidRequest, match="stop_regex took more than"):
+        list(llm.stream("A quick brown", slow))
     assert is_idle(llm)
 
 

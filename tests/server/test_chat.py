@@ -116,6 +116,17 @@ def test_a_match_of_a_stop_pattern_ends_the_answer(
     assert chunks[-1]["choices"][0]["stop_reason"] == stop
 
 
+def test_a_stop_pattern_that_times_out_ends_the_request(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yaie.text.stop_patterns.TIMEOUT_S", 0.0)
+    body = {"messages": MESSAGES, "stop_regex": r"(.?){60}.{60}\x00"}
+    response = http.post("/v1/chat/completions", json=body)
+    error = response.json()["error"]
+    assert (response.status_code, error["param"]) == (400, "stop_regex")
+    assert "stop_regex took more than" in error["message"]
+
+
 def test_one_of_two_sequences_is_aborted_alone(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     http, engine = make_app()
     engine.answer = tokenizer.encode("a END b")

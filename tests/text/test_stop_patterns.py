@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 
 import pytest
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from tests.text.test_stops import scanned
 from yaie.base.errors import InvalidRequest
 from yaie.text.stop_patterns import (
+    MAX_MATCH_CHARS,
     MAX_PATTERN_CHARS,
     MAX_PATTERNS,
-    MAX_STATES,
     PatternSearch,
     StopPatterns,
 )
@@ -111,16 +112,16 @@ def test_any_text_is_a_pattern_of_python_or_refused(pattern: str) -> None:
         ("[a", "'[' without a ']'"),
         ("a**", "repeats a repetition"),
         ("*a", "nothing before it to repeat"),
-        ("a{3,2}", "a quantifier from 3 to 2"),
+        ("a{3,2}", "min repeat greater than max repeat"),
         ("a\\", "ends with a backslash"),
         (r"\q", "has the unknown escape"),
-        ("[z-a]", "the reversed range 'z' to 'a'"),
+        ("[z-a]", "bad character range"),
         ("(" * 41 + "a" + ")" * 41, "more than 40 groups"),
         ("a*", "matches the empty text"),
         ("", "matches the empty text"),
         ("a{999999}", "999999"),
         (r"[\d-z]", "a category as a range bound"),
-        (r"\U00110000", "has the unknown escape"),
+        (r"\U00110000", "bad"),
         (r"\x1", "has the unknown escape"),
         ("((a{0,16}){0,16}){0,16}", "4096"),
         ("a" * (MAX_PATTERN_CHARS + 1), f"at most {MAX_PATTERN_CHARS} characters"),
@@ -138,13 +139,31 @@ def test_the_number_of_patterns_is_bounded() -> None:
         StopPatterns(["a"] * (MAX_PATTERNS + 1))
 
 
-@pytest.mark.parametrize("pattern", ["(a|aa)*b{90}", "(a?){60}a{60}b", "(?s).*a.{100}b"])
-def test_a_character_costs_at_most_one_entry_for_each_state(pattern: str) -> None:
-    """The patterns take exponential time by backtracking."""
+@pytest.mark.parametrize("pattern", ["(a|aa)*b{90}", r"\w+[!?]", "a.*[bc]"])
+def test_a_long_text_costs_milliseconds(pattern: str) -> None:
     search = PatternSearch(StopPatterns([pattern]))
     for _ in range(3000):
-        assert search.push("a") is None
-        assert len(search._begun) <= MAX_STATES
+        assert search.push("aaaa", may_stop=True) is None
+        assert search.num_held <= MAX_MATCH_CHARS + 64
+
+
+def test_a_pattern_that_backtracks_for_long_ends_in_an_error() -> None:
+    search = PatternSearch(StopPatterns(["(a?){60}a{60}b"]))
+    started = time.process_time()
+    with pytest.raises(InvalidRequest, match=r"stop_regex took more than 0\.5 s") as caught:
+        for _ in range(1000):
+            search.push("a", may_stop=True)
+    assert caught.value.param == "stop_regex"
+    assert time.process_time() - started < 5
+
+
+def test_a_match_has_a_largest_length() -> None:
+    scanner = StopScanner([], patterns=["(?s)<a>.*</a>"])
+    inner = "x" * (MAX_MATCH_CHARS - len("<a></a>"))
+    assert scanner.push(f"1<a>{inner}</a>") == ("1", "(?s)<a>.*</a>")
+    scanner = StopScanner([], patterns=["(?s)<a>.*</a>"])
+    assert scanner.push(f"1<a>{inner}x")[1] is None
+    assert scanner.push("</a>")[1] is None
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ class AsyncLLM(Described):
         deltas = self.grow({request.request_id: answer})
         try:
             async for delta in deltas:
-                if delta.error is not None:
-                    raise YaieError.from_wire(delta.error)
+                if answer.error is not None:
+                    raise YaieError.from_wire(answer.error)
                 piece = take_piece(answer, delta.index)
                 if piece.token_ids or piece.text or piece.finish_reason or piece.reasoning:
                     yield piece

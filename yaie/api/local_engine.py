@@ -27,7 +27,7 @@ from yaie.api.warmup_config import WarmupConfig
 from yaie.base.errors import (
     ConfigError,
     EngineUnavailable,
-    RequestFailed,
+    YaieError,
     nearest_name_hint,
 )
 from yaie.base.renamed_settings import advice_on
@@ -241,8 +241,8 @@ class LocalEngine(Described):
     def _stream(self, answer: Answer) -> Generator[StreamPiece, None, None]:
         with contextlib.closing(self._grow({answer.request.request_id: answer})) as deltas:
             for delta in deltas:
-                if delta.error is not None:
-                    raise RequestFailed(delta.error.message, code=delta.error.code)
+                if answer.error is not None:
+                    raise YaieError.from_wire(answer.error)
                 piece = take_piece(answer, delta.index)
                 if piece.token_ids or piece.text or piece.finish_reason or piece.reasoning:
                     yield piece

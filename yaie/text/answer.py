@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from yaie.base.errors import RequestError
+from yaie.base.errors import InvalidRequest, RequestError
 from yaie.base.types import (
     FinishReason,
     GenerationRequest,
@@ -102,6 +102,12 @@ class SequenceText:
             is_cut = self._flush()
         self.finish_reason = "stop" if is_cut else delta.finish_reason
         return is_cut and delta.finish_reason is None
+
+    def fail(self) -> bool:
+        """End with the finish reason `error`; return False if the sequence has ended before."""
+        is_running = self.finish_reason is None
+        self.finish_reason = self.finish_reason or "error"
+        return is_running
 
     @property
     def may_pass(self) -> bool:
@@ -218,6 +224,7 @@ class Answer:
     ) -> None:
         self.request = request
         self.error: RequestError | None = None  # it ends the whole request
+        self._is_failed = False  # in the engine
         self.prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
         self.timings = [Timings()] * request.sampling.n
         self._num_cached_tokens = 0
@@ -230,7 +237,7 @@ class Answer:
     @property
     def is_over(self) -> bool:
         """True once the engine has ended every sequence, or the request with an error."""
-        return self._num_running == 0 or self.error is not None
+        return self._num_running == 0 or self._is_failed
 
     @property
     def usage(self) -> Usage:
@@ -244,7 +251,15 @@ class Answer:
 
     def push(self, delta: TokenDelta) -> bool:
         """Add a delta, in order; return True if its sequence has to be aborted in the engine."""
-        must_abort = self._sequences[delta.index].push(delta)
+        sequence = self._sequences[delta.index]
+        must_abort = False
+        if self.error is None:
+            try:
+                must_abort = sequence.push(delta)
+            except InvalidRequest as error:  # a stop pattern took too long
+                self.error = error.to_wire()
+        if self.error is not None:
+            must_abort = sequence.fail() and delta.finish_reason is None
         if delta.finish_reason is not None:
             self._num_running -= 1
         self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
@@ -252,8 +267,8 @@ class Answer:
             self.prompt_logprobs = delta.prompt_logprobs
         if delta.timings is not None:
             self.timings[delta.index] = delta.timings
-        if self.error is None:
-            self.error = delta.error
+        if delta.error is not None:
+            self.error, self._is_failed = delta.error, True
         return must_abort
 
     @property

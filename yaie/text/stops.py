@@ -1,9 +1,8 @@
 """Stop strings and stop patterns in text that arrives in pieces.
 
 Used by `SequenceText`. A possible beginning of a stop is held back, and a found one is never shown
-in part. The result does not depend on the size of the pieces. Each character costs a few steps,
-however much text is held back (Knuth-Morris-Pratt, and the automaton of `StopPatterns`): clients
-choose the stops.
+in part. The result does not depend on the size of the pieces. For stop strings each character costs
+a few steps, however much text is held back (Knuth-Morris-Pratt); `PatternSearch` limits its time.
 """
 
 from __future__ import annotations
@@ -43,11 +42,15 @@ class StopScanner:
         if search is None and not self._held and self._first_characters.isdisjoint(text):
             return text, None
         buffer = self._held + text
-        for end, character in enumerate(text, start=len(self._held) + 1):
+        match_end, match, pattern = 0, "", ""
+        if search is not None and (found := search.push(text, may_stop=may_stop)):
+            match_end, match, pattern = found
+        for at, character in enumerate(text, start=1):
+            end = len(self._held) + at
             stop = self._longest_match_at(character)
             length = len(stop or "")
-            if search is not None and (found := search.push(character)) and found[0] > length:
-                length, stop = found
+            if at == match_end and len(match) > length:
+                length, stop = len(match), pattern
             if stop is not None and may_stop:
                 self._held = ""
                 return buffer[: end if self._include else end - length], stop

@@ -259,6 +259,8 @@ class Generation:
             return  # the last delta of an aborted sequence
         if answer.push(delta):
             self._submissions[prompt].abort(index)
+        if answer.error is not None:
+            raise YaieError.from_wire(answer.error)
         reason = answer.finish_reason(index)
         if reason is not None:
             self._num_finished += 1
