@@ -130,8 +130,8 @@ def test_damage_is_refused_with_the_reason(why: str, tmp_path: Path) -> None:
 
 
 def test_an_unsupported_kind_names_the_supported_ones(tmp_path: Path) -> None:
-    tensors = {"t": Stored("IQ2_XXS", (1, 256), bytes(66))}
-    said = r"'t' as IQ2_XXS.*Q8_0.*Q4_0 are supported; use a file"
+    tensors = {"t": Stored("Q8_K", (1, 256), bytes(292))}
+    said = r"'t' as Q8_K.*Q8_0.*TQ1_0 are supported; use a file"
     with pytest.raises(ModelUnsupported, match=said):
         read_gguf(write_gguf(tmp_path / "kind.gguf", {}, tensors))
 
