@@ -24,7 +24,7 @@ from yaie.bench.machine import describe_machine
 from yaie.kernels import library_search as kernels
 from yaie.kernels.decoder_structures import SET, Linear
 from yaie.kernels.library import Library
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import Packer
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import QuantizedLinear

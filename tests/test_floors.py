@@ -135,7 +135,6 @@ PURE = (
     "yaie.engine.grammar.source_limits",
     "yaie.device.buckets",
     "yaie.engine.sampling.masked_sampling",
-    "yaie.text.stop_patterns",
     "yaie.text.stops",
     "yaie.client.submission",
 )

@@ -11,7 +11,7 @@ from tests.rounding_sets import ROUNDING_SETS
 from yaie.kernels import library_search
 from yaie.kernels.decoder_structures import GATED, SET
 from yaie.kernels.library import Library
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import Packer
 
 __all__ = ["kernels"]

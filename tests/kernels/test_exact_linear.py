@@ -10,7 +10,7 @@ from tests.attention.test_cpu import LOADED, kernels
 from yaie.kernels import library_search
 from yaie.kernels.decoder_structures import GATED, WEIGHTS
 from yaie.kernels.library import Library
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import Packer
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import QuantizedLinear

@@ -11,7 +11,7 @@ from torch import nn
 from yaie.kernels import library_search as kernels
 from yaie.kernels.decoder_structures import GATED, SET
 from yaie.kernels.library import Library
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import Packer
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 

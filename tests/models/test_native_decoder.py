@@ -25,13 +25,10 @@ from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
+from yaie.models.native import decoder_structure
 from yaie.models.native import native_decoder as rewrite
-from yaie.models.native import native_structure
-from yaie.models.native.native_structure import (
-    NotRecognised,
-    recognise,
-    require_plain_attention,
-)
+from yaie.models.native.decoder_structure import NotRecognised
+from yaie.models.native.native_structure import recognise_native, require_plain_attention
 from yaie.models.native.numerics_check import DecoderDiffers, comparison_plan, far_plan
 
 OTHERS = [
@@ -51,13 +48,13 @@ def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_structure_is_recognised(name: str) -> None:
-    assert len(recognise(CASES[name].build()).layers) > 0
+    assert len(recognise_native(CASES[name].build()).layers) > 0
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_structures_are_not_recognised(name: str) -> None:
     with pytest.raises(NotRecognised):
-        recognise(CASES[name].build())
+        recognise_native(CASES[name].build())
 
 
 @pytest.mark.parametrize("name", ["input", "post_attention", "q", "k"])
@@ -72,18 +69,18 @@ def test_norms_of_several_epsilons_are_not_recognised(name: str) -> None:
     }
     norms[name].variance_epsilon = 1e-2
     with pytest.raises(NotRecognised, match="several epsilons"):
-        recognise(model)
+        recognise_native(model)
 
 
 def test_a_biased_head_with_scaled_logits_is_not_recognised() -> None:
     model: Any = CASES["granite"].build()
     model.lm_head.bias = torch.nn.Parameter(torch.ones(model.lm_head.out_features))
     with pytest.raises(NotRecognised, match="bias"):
-        recognise(model)
+        recognise_native(model)
 
 
 def test_attention_beyond_the_decoder_is_not_recognised() -> None:
-    parts = recognise(CASES["qwen3"].build())
+    parts = recognise_native(CASES["qwen3"].build())
     norm = parts.layers[0].query_norm
     assert norm is not None
     width = norm.weight.numel()
@@ -143,7 +140,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
 ) -> None:
     """Queries scaled by their position, in a structure that hides it."""
     loaded = load_case("ministral3", tmp_path)
-    monkeypatch.setattr(native_structure, "require_positions_in_tables_only", lambda _: None)
+    monkeypatch.setattr(decoder_structure, "require_positions_in_tables_only", lambda _: None)
     with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
         choose_executor(loaded)
     monkeypatch.setattr(rewrite, "far_plan", lambda _: None)

@@ -9,7 +9,7 @@ import pytest
 from tests.models.test_native_decoder import needs_library
 from tests.models.zoo_models import load_case
 from yaie.engine.execution.executor_choice import choose_executor
-from yaie.models.native.native_structure import recognise
+from yaie.models.native.native_structure import recognise_native, split_value
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.quantize import kind_of
 from yaie.models.quantization.quantized_weights import QuantizedLinear
@@ -19,13 +19,14 @@ from yaie.models.quantization.quantized_weights import QuantizedLinear
 def test_int4_computes_values_in_int8(tmp_path: Path) -> None:
     loaded = load_case("qwen3", tmp_path, quantization="int4")
     assert kind_of(loaded.model) == "int4"
-    for layer in recognise(loaded.model).layers:
-        assert layer.value is not None
-        (value,) = layer.value.modules
+    for layer in recognise_native(loaded.model).layers:
+        others, values = split_value(layer.qkv)
+        assert values is not None
+        (value,) = values.modules
         assert isinstance(value, QuantizedLinear)
         assert value.quantized is not None
         assert value.quantized.bits == 8
-        assert len(layer.qkv.modules) == 2
+        assert len(others.modules) == 2
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     executor = choose_executor(load_case("qwen3", tmp_path, quantization="int4"))
     assert executor.name == "native"
@@ -37,6 +38,7 @@ def test_int4_computes_values_in_int8(tmp_path: Path) -> None:
 def test_equal_formats_stay_together(tmp_path: Path, kind: str | None) -> None:
     settings = {} if kind is None else {"quantization": kind}
     loaded = load_case("qwen3", tmp_path, **settings)
-    for layer in recognise(loaded.model).layers:
-        assert layer.value is None
-        assert len(layer.qkv.modules) == 3
+    for layer in recognise_native(loaded.model).layers:
+        others, values = split_value(layer.qkv)
+        assert values is None
+        assert len(others.modules) == 3

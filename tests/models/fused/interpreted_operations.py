@@ -14,14 +14,9 @@ import torch
 
 from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from yaie.models.fused.launch import TritonOperations
-from yaie.models.fused.operations import (
-    ActivationName,
-    HeadOperation,
-    Norm,
-    Rotary,
-    Store,
-)
+from yaie.models.fused.operations import HeadOperation, Rotary, Store
 from yaie.models.fused.plain import PlainOperations
+from yaie.models.native.decoder_structure import ActivationName, Norm
 
 IS_LARGE = os.environ.get("FUSED_SET") == "large"
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]

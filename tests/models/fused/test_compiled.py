@@ -12,7 +12,8 @@ import torch
 
 from tests.attention.tree_decode.test_compiled import ARCHITECTURES, resources_of
 from tests.triton_process import needs_triton
-from yaie.models.fused.operations import HeadOperation, Norm, Rotary, Store
+from yaie.models.fused.operations import HeadOperation, Rotary, Store
+from yaie.models.native.decoder_structure import Norm
 
 if TYPE_CHECKING:
     from tests.attention.tree_decode.compiling_driver import Launch

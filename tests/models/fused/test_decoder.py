@@ -13,8 +13,8 @@ from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_o
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution import executor_choice as choosing
 from yaie.engine.execution.transformers_executor import TransformersExecutor
-from yaie.models.fused.operations import Norm
 from yaie.models.fused.plain import PlainOperations
+from yaie.models.native.decoder_structure import Norm
 from yaie.models.native.numerics_check import comparison_plan
 
 # The others that run fused are tested in `test_families`.

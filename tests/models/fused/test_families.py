@@ -15,14 +15,9 @@ from tests.models.fused.test_decoder import logits_before_and_after
 from tests.models.zoo_models import executor_of, load_case
 from yaie.models.architecture.architectures import SUPPORTED
 from yaie.models.fused.fused_decoder import build_fused_decoder
-from yaie.models.fused.fused_structure import (
-    FusedParts,
-    OtherMlps,
-    norm_of,
-    recognise_for_a_gpu,
-)
+from yaie.models.fused.fused_structure import FusedParts, recognise_for_a_gpu
 from yaie.models.fused.plain import PlainOperations
-from yaie.models.native.native_structure import NotRecognised
+from yaie.models.native.decoder_structure import NotRecognised, OtherMlps, norm_of
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "guides" / "gpu.md"
 MODEL_TYPES = {entry.architecture: entry.model_type for entry in SUPPORTED}
@@ -38,7 +33,7 @@ def documented() -> dict[str, str]:
 
 
 def verdict_of(parts: FusedParts) -> str:
-    has_others = any(isinstance(layer.mlp, OtherMlps) for layer in parts.layers)
+    has_others = any(isinstance(layer.parts.mlp, OtherMlps) for layer in parts.layers)
     return "fused except MLPs" if has_others else "fused"
 
 

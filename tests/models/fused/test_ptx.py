@@ -15,8 +15,9 @@ import torch
 from tests.attention.tree_decode import test_ptx
 from tests.ptx.memory import MemoryFault
 from tests.triton_process import needs_triton
-from yaie.models.fused.operations import HeadOperation, Norm, Rotary, Store
+from yaie.models.fused.operations import HeadOperation, Rotary, Store
 from yaie.models.fused.plain import PlainOperations
+from yaie.models.native.decoder_structure import Norm
 
 pytestmark = [
     needs_triton,

@@ -21,13 +21,16 @@ from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.fused.fused_structure import (
     FusedLayerParts,
     FusedParts,
-    GatedMlp,
-    LayerNorms,
-    OtherMlps,
     recognise_for_a_gpu,
 )
-from yaie.models.fused.operations import FusedOperations, HeadOperation, Norm, Store
-from yaie.models.native.native_structure import NotRecognised
+from yaie.models.fused.operations import FusedOperations, HeadOperation, Store
+from yaie.models.native.decoder_structure import (
+    GatedMlp,
+    LayerNorms,
+    Norm,
+    NotRecognised,
+    OtherMlps,
+)
 from yaie.models.quantization.device.linear import DeviceLinear, merge_packed
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 
@@ -85,17 +88,18 @@ class FusedDecoder:
     ) -> None:
         """Merge the projections, layer by layer; each original becomes a view."""
         self.operations = operations
-        self._embedding = parts.embedding.weight
-        self._embedding_factor = parts.embedding_factor
-        self._head = parts.head
-        self._logit_factor = parts.logit_factor
-        self._logit_softcap = parts.logit_softcap
+        decoder = parts.decoder
+        self._embedding = decoder.embedding.weight
+        self._embedding_factor = decoder.embedding_factor
+        self._head = decoder.head
+        self._logit_factor = decoder.logit_factor
+        self._logit_softcap = decoder.logit_softcap
         self._layers = [
             _fuse(layer, spec, operations) for layer, spec in zip(parts.layers, specs, strict=True)
         ]
         # The norm after each layer: the next layer's first, at last the head's.
-        norms = [layer.norms.before_attention for layer in parts.layers]
-        self._first_norm, *self._next_norms = [*norms, parts.final_norm]
+        norms = [layer.norms.before_attention for layer in decoder.layers]
+        self._first_norm, *self._next_norms = [*norms, decoder.final_norm]
 
     def forward(self, step: DecoderStep) -> torch.Tensor:
         """Compute a step's rows; return float32 logits [logit rows, vocab]."""
@@ -169,17 +173,17 @@ def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> Fus
     return FusedDecoder(parts, loaded.specs, operations)
 
 
-def _fuse(parts: FusedLayerParts, spec: AttentionSpec, operations: FusedOperations) -> _Layer:
+def _fuse(layer: FusedLayerParts, spec: AttentionSpec, operations: FusedOperations) -> _Layer:
     num_queries, num_keys = (
         count * spec.key_width for count in (spec.num_heads, spec.num_kv_heads)
     )
     columns = (slice(0, num_queries), slice(num_queries, num_queries + num_keys))
-    wide = zip(columns, (parts.query_norm, parts.key_norm), strict=True)
+    parts, wide = layer.parts, zip(columns, layer.wide_norms, strict=True)
     return _Layer(
         spec=spec,
-        heads=parts.heads,
-        qkv=merge(parts.qkv),
-        output=parts.output,
+        heads=layer.heads,
+        qkv=merge(parts.qkv.modules),
+        output=parts.output.modules[0],
         sinks=parts.sinks,
         wide_norms=tuple((part, norm) for part, norm in wide if norm is not None),
         norms=parts.norms,
@@ -193,8 +197,8 @@ def _mlp(parts: GatedMlp | OtherMlps, operations: FusedOperations) -> LinearMap:
     if isinstance(parts, OtherMlps):
         first, *others = parts.modules
         return lambda rows: sum((_run(each, rows) for each in others), _run(first, rows))
-    gate_up, down, activation = merge(parts.gate_up), parts.down, parts.activation
-    return lambda rows: down(operations.gate(gate_up(rows), activation))
+    gate_up, (down,) = merge(parts.gate_up.modules), parts.down.modules
+    return lambda rows: down(operations.gate(gate_up(rows), parts.activation))
 
 
 def _run(module: nn.Module, rows: torch.Tensor) -> torch.Tensor:

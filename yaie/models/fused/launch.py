@@ -6,7 +6,8 @@ import torch
 import triton
 
 from yaie.models.fused.kernels import gate_rows, norm_rows, rotate_rows
-from yaie.models.fused.operations import ActivationName, HeadOperation, Norm, Store
+from yaie.models.fused.operations import HeadOperation, Store
+from yaie.models.native.decoder_structure import ActivationName, Norm
 
 _GATED_BLOCK = 1024
 _ROTATED_BLOCK = 1024  # elements per program, over all its heads

@@ -7,30 +7,11 @@ where Triton cannot.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 
-ActivationName = Literal["silu", "gelu"]
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """An RMSNorm: rows are scaled to the mean square 1, then by `weight + offset`.
-
-    A layer norm subtracts the mean first (`centres`), and may add a bias at the end.
-    """
-
-    weight: torch.Tensor  # [width]
-    epsilon: float
-    offset: float = 0.0
-    centres: bool = False
-    bias: torch.Tensor | None = None  # [width]
-
-    @property
-    def is_rms(self) -> bool:
-        """True for an RMSNorm."""
-        return not self.centres and self.bias is None
+from yaie.models.native.decoder_structure import ActivationName, Norm
 
 
 @dataclass(frozen=True, slots=True)

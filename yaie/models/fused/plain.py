@@ -8,14 +8,8 @@ from importlib.util import find_spec
 import torch
 import torch.nn.functional as F
 
-from yaie.models.fused.operations import (
-    ActivationName,
-    FusedOperations,
-    HeadOperation,
-    Norm,
-    Rotary,
-    Store,
-)
+from yaie.models.fused.operations import FusedOperations, HeadOperation, Rotary, Store
+from yaie.models.native.decoder_structure import ActivationName, Norm
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.fused.operations import Rotary
 from yaie.models.fused.plain import rotate
-from yaie.models.native.native_structure import NotRecognised
+from yaie.models.native.decoder_structure import NotRecognised
 
 _TOLERANCE = 0.03  # for keys and tables in bfloat16
 _PROBED = 3  # rows

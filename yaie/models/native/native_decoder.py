@@ -31,14 +31,20 @@ from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.native.batch_invariance_check import check_exact, not_exact
-from yaie.models.native.native_structure import (
+from yaie.models.native.decoder_structure import (
     DecoderParts,
     LayerParts,
     LinearParts,
     NotRecognised,
-    recognise,
+)
+from yaie.models.native.native_structure import (
+    gated_mlp,
+    norms_before,
+    recognise_native,
     require_plain_attention,
     rotary_tables,
+    rotates,
+    split_value,
 )
 from yaie.models.native.numerics_check import (
     DecoderDiffers,
@@ -164,23 +170,26 @@ def _pack_decoder(
 
 def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
     packer.keep(attention)
-    norms = (parts.query_norm, parts.key_norm)
-    query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in norms)
+    heads = (parts.query_norm, parts.key_norm)
+    query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in heads)
+    attention_norm, mlp_norm = norms_before(parts)
+    qkv, value = split_value(parts.qkv)
+    mlp = gated_mlp(parts)
     return DecoderLayer(
-        attention_norm=packer.floats(parts.attention_norm.factors),
-        mlp_norm=packer.floats(parts.mlp_norm.factors),
+        attention_norm=packer.floats(attention_norm.factors),
+        mlp_norm=packer.floats(mlp_norm.factors),
         query_norm=query_norm,
         key_norm=key_norm,
-        qkv=packer.pack(parts.qkv),
-        value=Linear() if parts.value is None else packer.pack(parts.value),
+        qkv=packer.pack(qkv),
+        value=Linear() if value is None else packer.pack(value),
         output=packer.pack(parts.output),
-        gate_up=packer.pack(parts.gate_up, gated=True),
-        down=packer.pack(parts.down),
+        gate_up=packer.pack(mlp.gate_up, gated=True),
+        down=packer.pack(mlp.down),
         attention=attention,
-        epsilon=parts.attention_norm.epsilon,
+        epsilon=attention_norm.epsilon,
         residual_factor=parts.residual_factor,
-        rotates=parts.rotates,
-        activation=GATED[parts.activation],
+        rotates=rotates(parts),
+        activation=GATED[mlp.activation],
     )
 
 
@@ -198,10 +207,8 @@ def build_native_decoder(
                 f"the kernel library has no linear layers in {loaded.dtype}; with --dtype "
                 "bfloat16 it runs the model, several times faster"
             )
-        parts = recognise(loaded.model)
+        parts = recognise_native(loaded.model)
         require_plain_attention(parts, loaded.specs)
-        if parts.rotates_neighbours:
-            raise NotRecognised("its rotary positions pair neighbours")
     except NotRecognised as reason:
         if exact:
             raise not_exact(str(reason)) from None

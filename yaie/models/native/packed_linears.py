@@ -13,7 +13,7 @@ from torch import nn
 from yaie.device.available_memory import trim_heap
 from yaie.kernels.decoder_structures import SET, Linear
 from yaie.kernels.library import Library
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import KINDS, Packer
 from yaie.models.quantization.quantized_weights import ROUTERS, QuantizedLinear
 

@@ -13,7 +13,7 @@ from torch import nn
 from yaie.kernels.decoder_structures import WEIGHTS, Linear
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
-from yaie.models.native.native_structure import LinearParts
+from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.quantization.layer_policy import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 
