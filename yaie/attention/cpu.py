@@ -100,7 +100,7 @@ class CpuStep:
         self._layers = layers
         table = as_table(plan.segments)
         segments = table.table[:, : len(SEGMENT_COLUMNS)]
-        # Kept alive here: the structure holds their addresses only.
+        # Kept alive here: the structure has only their addresses.
         self._arrays = [
             np.ascontiguousarray(array, dtype=np.int64)
             for array in (

@@ -72,7 +72,7 @@ class SegmentTable(Sequence[Segment]):
 
 
 class TableBuilder:
-    """A table in the making: parts of slots and rows of the table."""
+    """A table in the making: slot and row ranges of the table."""
 
     def __init__(self) -> None:
         self._parts: list[IntArray] = []

@@ -1,6 +1,6 @@
 """Packed arrays: several dtypes in one buffer, so that one copy transfers all of them.
 
-`Upload` goes from the host to the device once a step; `Download` comes back.
+`Upload` copies from the host to the device once a step; `Download` comes back.
 """
 
 from __future__ import annotations

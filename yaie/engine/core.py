@@ -257,7 +257,7 @@ class EngineCore:
         return deltas
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
-        """End every sequence with a row in the failed step; all others continue."""
+        """End every sequence with a row in the failed step; all other requests continue."""
         self._num_failed_steps += 1
         log.exception("a step of %d rows failed", step.plan.num_rows)
         if self._num_failed_steps >= _MAX_FAILED_STEPS:
@@ -380,7 +380,7 @@ def _prompt_logprobs(
     errors: dict[Sequence, YaieError] = {}
     for rows in step.prompt_logits:
         request = rows.sequence.request
-        # Row i gives the distribution of the token after position `first + i` of the prompt.
+        # Row i is the distribution of the token after prompt position `first + i`.
         following = request.prompt[rows.first + 1 : rows.first + 1 + len(rows.logit_rows)]
         num_top = [request.params.prompt_logprobs or 0] * len(rows.logit_rows)
         try:

@@ -90,7 +90,7 @@ class EngineLoop:
         self._refusals: list[TokenDelta] = []  # reported by the next step
 
     def submit(self, request: GenerationRequest) -> None:
-        """Give a request to the core; a fault becomes the request's error in the next step."""
+        """Pass a request to the core; a fault becomes the request's error in the next step."""
         try:
             self.core.add(request)
         except Exception as error:  # other requests continue

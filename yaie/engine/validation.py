@@ -1,6 +1,6 @@
 """Request validation against this engine's limits, before the queue.
 
-`LLM` validates before it sends a request, for an error at once; the engine validates again. The
+`LLM` validates before it sends a request, for an early error; the engine validates again. The
 server makes the same checks under the parameter names of its API.
 """
 

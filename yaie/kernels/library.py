@@ -58,7 +58,7 @@ class Library:
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
         self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weight kind, is gated)
         # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
-        # weights kind, is gated)
+        # weight kind, is gated)
         self.pack_quantized = handle.yaie_pack_quantized
         self.packed_inputs = handle.yaie_packed_inputs  # (weight kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)

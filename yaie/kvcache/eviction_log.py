@@ -1,8 +1,8 @@
 """Eviction log: the tokens that a path lost, when and why. Bounded in bytes.
 
-`Ghosts` counts tokens that are requested again; this log answers for each token. A branch is kept
-under the hash of its path up to and including its first token. Its tokens are compared, so that
-only the path above is trusted to a hash.
+`Ghosts` counts tokens that are requested again; this log answers for each token. A branch is stored
+under its path's hash, up to and including its first token. Its tokens are compared, so that only
+the path above is trusted to a hash.
 """
 
 from __future__ import annotations

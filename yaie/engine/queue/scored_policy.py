@@ -72,7 +72,7 @@ class ScoredPolicy(AdmissionPolicy):
         best = 0
         for _ in range(_TRIES):
             best = self._best(clock, count)
-            if best in fresh:  # a second look-up would give the same result
+            if best in fresh:  # a second look-up would return the same result
                 break
             remembered = self._cost[best]
             self._refresh(best)

@@ -48,7 +48,7 @@ _Result = int | YaieError | None  # None until the token is known
 
 @dataclass(slots=True)
 class _Routes:
-    """Task indices by the path to their tokens; with forbidden ids for those in place."""
+    """Task indices by the path to their tokens; with forbidden ids for in-place tasks."""
 
     in_place: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     copied: list[int] = field(default_factory=list)  # from copies of their rows
@@ -268,7 +268,7 @@ class CpuSampler:
     ) -> Tensor:
         """Return token ids [rows] by inverse CDF over `own` [rows, vocab] with row maxima `best`.
 
-        Overwrites `own`. A row with a non-finite maximum gives an arbitrary valid id.
+        Overwrites `own`. A row with a non-finite maximum yields an arbitrary valid id.
         """
         temperatures = [max(state.params.temperature, LEAST_TEMPERATURE) for state in states]
         uniforms = [state.next_uniform() for state in states]

@@ -75,7 +75,7 @@ class SparseRule(LogitRule):
         raise NotImplementedError
 
     def apply(self, own: Tensor, rows: Rows) -> None:
-        """Change the tokens of all rows at once."""
+        """Change the tokens of all rows together."""
         changes = [
             (row, ids, numbers) for row, state in rows for ids, numbers in self.changes(state)
         ]

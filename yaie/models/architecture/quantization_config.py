@@ -118,7 +118,7 @@ def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
     for rule, changes in dynamic.items():
         sign, colon, pattern = str(rule).partition(":")
         if colon and sign == "-":
-            continue  # these modules hold plain weights, as their tensors show
+            continue  # these modules have plain weights, as their tensors show
         pattern = pattern if colon and sign == "+" else str(rule)
         if not isinstance(changes, Mapping):
             raise _unreadable(f"dynamic[{rule!r}]", changes)

@@ -96,7 +96,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         )
     for rope_type, table in rope_tables(config):
         if entry.model_type in _HUNYUAN and rope_type == "dynamic" and table.get("alpha"):
-            continue  # its factor is fixed, whatever the name: one table for all lengths
+            continue  # its factor is fixed under any name: one table for all lengths
         if rope_type != LONGROPE and rope_type not in _STATIC_ROPES:
             why = f"only {', '.join(sorted(_STATIC_ROPES))} and {LONGROPE} are known"
             if rope_type == "dynamic":

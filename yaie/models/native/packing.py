@@ -98,7 +98,7 @@ class Packer:
         return tensor.data_ptr()
 
     def keep(self, structure: object) -> None:
-        """Keep a structure alive that another one points to."""
+        """Keep a structure alive that other structures point to."""
         self.held.append(structure)
 
     def _pad_outputs(self, num_outputs: int) -> int:

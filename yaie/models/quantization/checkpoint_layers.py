@@ -40,7 +40,7 @@ from yaie.models.quantization.tensor_shapes import damage_error, group_of_input,
 
 _NUMBERS = ("F16", "BF16", "F32", "F64")
 _WEIGHTS = ("weight", "weight_packed", "_proj")  # suffixes; experts lack ".weight"
-_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # unused: the KV pool has its own
+_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # unused: the KV pool computes its scales
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,8 @@
 
 A checkpoint's reader or the quantizer at load creates a `QuantizedWeight`; `QuantizedLinear`
 replaces `nn.Linear` in the model. The CPU's kernel library packs the values, and so do the layers
-for a device (`yaie.models.quantization.device`); others are dequantized at each call, slower.
+for a device (`yaie.models.quantization.device`); torch dequantizes other layers at each call, which
+is slower.
 """
 
 from __future__ import annotations

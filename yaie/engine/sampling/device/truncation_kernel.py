@@ -257,7 +257,8 @@ def _totals(sums):
 
 @triton.jit
 def _between(low, high, marks, sums, below, goal, slack):
-    """Return closer bounds: a mark that surely reaches the goal, and behind one that surely lacks.
+    """Return closer bounds: a mark that surely reaches the goal, and after one that surely falls
+    short.
 
     A goal of NaN is out of reach.
     """
