@@ -63,14 +63,15 @@ def test_backends_are_chosen_by_device_and_setting() -> None:
 
 
 def test_triton_serves_a_gpu_that_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from yaie.attention.tree_decode import installed
+    from yaie.device import gpu_packages
 
     with pytest.raises(ConfigError, match="the device is cpu"):
         choose_backend(CPU, "triton")
-    monkeypatch.setattr(installed, "version", lambda _: "3.5.1")
-    assert str(installed.obstacle()).startswith("Triton 3.5.1 is installed, but 3.6 is needed")
-    monkeypatch.setattr(installed, "version", lambda _: "3.6.0")
-    assert installed.obstacle() is None
+    monkeypatch.setattr(gpu_packages, "version", lambda _: "3.5.1")
+    reason = gpu_packages.check_triton()
+    assert str(reason).startswith("Triton 3.5.1 is installed, but 3.6 is needed")
+    monkeypatch.setattr(gpu_packages, "version", lambda _: "3.6.0")
+    assert gpu_packages.check_triton() is None
 
 
 class Fake:
@@ -159,9 +160,9 @@ def test_flashinfer_without_triton_is_alone(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("flashinfer", reason="FlashInfer is not installed")
-    monkeypatch.setattr(registry.triton_installed, "obstacle", lambda: None)
+    monkeypatch.setattr(registry.gpu_packages, "check_triton", lambda: None)
     assert registry._make_by_cost(CPU).name == "flashinfer+triton"
-    monkeypatch.setattr(registry.triton_installed, "obstacle", lambda: "no Triton")
+    monkeypatch.setattr(registry.gpu_packages, "check_triton", lambda: "no Triton")
     with caplog.at_level(logging.INFO):
         assert registry._make_by_cost(CPU).name == "flashinfer"
     assert "without tree decode: no Triton" in caplog.text

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from yaie.attention.flashinfer import installed
 from yaie.cli import gpu_checks
 from yaie.cli.gpu_checks import Result
+from yaie.device import gpu_packages
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_missing_driver(gpu_machine: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("found", [None, "0.6.0", "0.9.1"])
 def test_an_unusable_flashinfer(gpu_machine: pytest.MonkeyPatch, found: str | None) -> None:
-    gpu_machine.setattr(installed, "find_version", lambda: found)
+    gpu_machine.setattr(gpu_packages, "find_flashinfer_version", lambda: found)
     status, detail = gpu_checks.check_flashinfer()
     assert status == "warning"
     assert "pip install 'yaie[gpu]'" in detail

@@ -11,17 +11,17 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from tests.flashinfer.fake_layers import kind_with
-from yaie.attention.flashinfer import installed
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.registry import choose_backend
 from yaie.base.errors import ConfigError
+from yaie.device import gpu_packages
 
 CUDA = torch.device("cuda")
 ROOT = Path(__file__).parents[2]
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
-    monkeypatch.setattr(installed, "find_version", lambda: version)
+    monkeypatch.setattr(gpu_packages, "find_flashinfer_version", lambda: version)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_an_unusable_version_is_refused_with_the_command_that_mends_it(
 @pytest.mark.parametrize("version", ["0.7.2.post1", "0.7.3", "0.7.99"])
 def test_versions_of_the_window_are_accepted(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     pretend(monkeypatch, version)
-    assert installed.obstacle() is None
+    assert gpu_packages.check_flashinfer() is None
 
 
 def test_the_extra_asks_for_the_same_window() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [Requirement(text) for text in project["optional-dependencies"]["gpu"]]
-    (flashinfer,) = [each for each in wanted if each.name == installed.PACKAGE]
-    lowest, highest = installed.LEAST_VERSION, installed.FIRST_UNKNOWN_VERSION
+    (flashinfer,) = [each for each in wanted if each.name == gpu_packages.FLASHINFER_PACKAGE]
+    lowest, highest = gpu_packages.LEAST_FLASHINFER, gpu_packages.FIRST_UNKNOWN_FLASHINFER
     assert {str(each) for each in flashinfer.specifier} == {f">={lowest}", f"<{highest}"}
     assert Version(lowest) in flashinfer.specifier
 

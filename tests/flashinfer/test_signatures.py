@@ -17,9 +17,10 @@ import pytest
 import torch
 
 from tests.flashinfer.fake_layers import kind_with
-from yaie.attention.flashinfer import installed, wrappers
+from yaie.attention.flashinfer import wrappers
 from yaie.attention.flashinfer.cascade import Groups
 from yaie.attention.flashinfer.wrappers import LayerKind, PlannedWrapper, Role
+from yaie.device import gpu_packages
 from yaie.device.queue import PlainQueue
 
 pytestmark = pytest.mark.skipif(
@@ -64,7 +65,7 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 
 
 def test_the_installed_version_is_in_the_window() -> None:
-    assert installed.obstacle() is None
+    assert gpu_packages.check_flashinfer() is None
 
 
 @pytest.mark.parametrize("role", ["decode", "extend", "shared"])

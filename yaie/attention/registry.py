@@ -14,11 +14,10 @@ import torch
 
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.cpu import CpuBackend
-from yaie.attention.flashinfer import installed
 from yaie.attention.reference import ReferenceBackend
-from yaie.attention.tree_decode import installed as triton_installed
 from yaie.base.errors import ConfigError
 from yaie.base.settings import AttentionBackendName
+from yaie.device import gpu_packages
 from yaie.device.queue import make_queue
 from yaie.kernels import library_search
 
@@ -70,7 +69,7 @@ def _make_by_cost(device: torch.device) -> AttentionBackend:
     from yaie.attention.auto_backend import AutoBackend
     from yaie.attention.flashinfer.backend import FlashInferBackend
 
-    reason = triton_installed.obstacle()
+    reason = gpu_packages.check_triton()
     if reason is not None:
         _log_once(logging.INFO, f"FlashInfer computes attention without tree decode: {reason}")
         return FlashInferBackend(device)
@@ -89,11 +88,11 @@ _TABLE = (
     _Row(
         "flashinfer",
         "cuda",
-        installed.obstacle,
+        gpu_packages.check_flashinfer,
         _make_flashinfer,
         make_automatic=_make_by_cost,
     ),
-    _Row("triton", "cuda", triton_installed.obstacle, _make_triton),
+    _Row("triton", "cuda", gpu_packages.check_triton, _make_triton),
     _Row("reference", None, lambda: None, lambda device, exact: ReferenceBackend()),
 )
 

@@ -43,12 +43,12 @@ def check_torch_and_driver() -> Result:
 
 def check_flashinfer() -> Result:
     """Check that FlashInfer is installed, in a known version."""
-    from yaie.attention.flashinfer import installed
+    from yaie.device import gpu_packages
 
-    found = installed.find_version()
+    found = gpu_packages.find_flashinfer_version()
     if found is None and not has_device():
         return _NOT_NEEDED
-    reason = installed.obstacle()
+    reason = gpu_packages.check_flashinfer()
     return ("ok", f"{found}") if reason is None else ("warning", reason)
 
 

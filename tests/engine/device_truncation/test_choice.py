@@ -90,7 +90,7 @@ def test_a_failing_kernel_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(choosing, "obstacle", lambda: None)
+    monkeypatch.setattr(choosing, "check_triton", lambda: None)
     monkeypatch.setitem(sys.modules, LAUNCHES, SimpleNamespace(TritonTruncation=kernel))
     monkeypatch.setattr(
         choosing, "check_truncation", lambda found, *_: check_truncation(found, CPU, 5000)
@@ -101,7 +101,7 @@ def test_a_failing_kernel_is_left_out(
 
 def test_a_working_kernel_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = SimpleNamespace(TritonTruncation=_Overwriting)
-    monkeypatch.setattr(choosing, "obstacle", lambda: None)
+    monkeypatch.setattr(choosing, "check_triton", lambda: None)
     monkeypatch.setitem(sys.modules, LAUNCHES, kernel)
     monkeypatch.setattr(
         choosing, "check_truncation", lambda found, *_: check_truncation(found, CPU, 5000)
@@ -112,7 +112,7 @@ def test_a_working_kernel_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_triton_torch_truncates(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(choosing, "obstacle", lambda: "Triton is not installed; pip install it")
+    monkeypatch.setattr(choosing, "check_triton", lambda: "Triton is not installed; pip install it")
     assert choose_truncation(CUDA, 5000).name == "torch"
     assert "Triton is not installed" in caplog.text
 

@@ -1,7 +1,6 @@
 """FlashInfer backend: FlashInfer's paged kernels over the slot pool, for NVIDIA GPUs.
 
-`cascade` turns a step plan into index arrays, without torch. `installed` says whether FlashInfer
-can be used. `wrappers` calls it; nothing outside this package imports FlashInfer, and this package
-does so when a wrapper is made. `merge` joins partial results. `backend` combines them;
-`graph_buffers` does so at fixed addresses.
+`cascade` turns a step plan into index arrays, without torch. `wrappers` calls FlashInfer; no other
+package imports it, and this package does so when a wrapper is made. `merge` joins partial results.
+`backend` combines them; `graph_buffers` does so at fixed addresses.
 """

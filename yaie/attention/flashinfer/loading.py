@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from yaie.attention.flashinfer.cascade import Groups
-from yaie.attention.flashinfer.installed import MEANWHILE
 from yaie.attention.flashinfer.wrappers import LayerKind, PlannedWrapper, Role
 from yaie.base.errors import ConfigError
+from yaie.device.gpu_packages import MEANWHILE
 from yaie.kvcache.int8_rows import FLOAT8_DTYPES
 
 log = logging.getLogger(__name__)

@@ -219,8 +219,7 @@ def merge_partials(
     BLOCK_H: tl.constexpr,
     HAS_SINKS: tl.constexpr,
 ):
-    """Merge row `program_id(0)`'s partials for BLOCK_H query heads; without partials the output is
-    zero.
+    """Merge row `program_id(0)`'s partials for BLOCK_H query heads; zeros without partials.
 
     Sinks join the denominator here, once for the whole path.
     """

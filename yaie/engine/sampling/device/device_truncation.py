@@ -55,7 +55,7 @@ class PlainTruncation:
     skips_rows = False
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
-        """See `Truncation.truncate`."""
+        """See `RowTruncation.truncate`."""
         if limits.has_min_p:
             apply_min_p(scaled, limits.least)
         if limits.has_top_k:

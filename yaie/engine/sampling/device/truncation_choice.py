@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from yaie.attention.tree_decode.installed import obstacle
+from yaie.device.gpu_packages import check_triton
 from yaie.engine.sampling.device.device_truncation import (
     Limits,
     PlainTruncation,
@@ -23,7 +23,7 @@ def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
     """Return Triton's truncation on a CUDA device where it works, else torch's."""
     if device.type != "cuda":
         return PlainTruncation()
-    reason = obstacle()
+    reason = check_triton()
     if reason is None:
         try:
             from yaie.engine.sampling.device.truncation_launch import TritonTruncation

@@ -257,8 +257,7 @@ def _totals(sums):
 
 @triton.jit
 def _between(low, high, marks, sums, below, goal, slack):
-    """Return closer bounds: a mark that surely reaches the goal, and after one that surely falls
-    short.
+    """Return closer bounds: a mark that surely reaches the goal, after one that surely lacks.
 
     A goal of NaN is out of reach.
     """

@@ -12,13 +12,13 @@ _LANES_OF_A_WARP = 128  # elements of a block: four for each thread, and so 16 b
 
 
 class TritonTruncation:
-    """Truncation by one launch, a program for each row. Implements `Truncation`."""
+    """Truncation by one launch, a program for each row. Implements `RowTruncation`."""
 
     name = "triton"
     skips_rows = True
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
-        """See `Truncation.truncate`."""
+        """See `RowTruncation.truncate`."""
         num_rows, vocab_size = scaled.shape
         truncate_rows[(num_rows,)](
             scaled,

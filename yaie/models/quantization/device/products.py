@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch.nn.functional import linear
 
+from yaie.device.gpu_packages import check_triton
 from yaie.models.quantization.device.device_weights import DeviceWeight
 
 log = logging.getLogger(__name__)
@@ -74,11 +75,9 @@ def choose_products(device: torch.device) -> Products:
 
 def why_plain(capability: tuple[int, int]) -> str | None:
     """Return why a CUDA device multiplies by torch; None if Triton's kernels serve it."""
-    from yaie.attention.tree_decode.installed import obstacle
-
     if capability < LEAST_CAPABILITY:
         return f"the device has compute capability {capability[0]}.{capability[1]}, below 8.0"
-    return obstacle()
+    return check_triton()
 
 
 @cache
