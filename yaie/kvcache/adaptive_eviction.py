@@ -6,12 +6,12 @@ not returned after an age a then has the posterior log-odds
 
     log(p / (1 - p)) - a / T
 
-of a return. With a = now - last use, and times T, the order of two leaves is that of
+of a return. With a = now - last use, and times T, leaves are ordered by
 
     last use + T x log(p / (1 - p))
 
-and never changes with time. A class with a high p outlives a recent one-time prompt; among equals
-this is LRU. Everything is learned from the reuses and evictions of this pool.
+and their order never changes with time. A class with a high p outlives a recent one-time prompt;
+among equals this is LRU. Everything is learned from this pool's reuses and evictions.
 """
 
 from __future__ import annotations

@@ -134,9 +134,9 @@ static void write_output(const AttentionCall& call, const Layer& layer, int64_t 
 
 // Write a finished (row, head) of a work item to the output or to the partial results.
 template <class T>
-static void finish_lane(const AttentionCall& call, const Layer& layer, const WorkItem& item,
-                        int64_t row, int64_t head, const float* accumulators, float maximum,
-                        float sum) {
+static void finish_query(const AttentionCall& call, const Layer& layer, const WorkItem& item,
+                         int64_t row, int64_t head, const float* accumulators, float maximum,
+                         float sum) {
     if (!call.schedule->is_merged(row)) {
         write_output<T>(call, layer, row, head, accumulators, maximum, sum);
         return;

@@ -163,7 +163,7 @@ static void end_tile(const AttentionCall& call, const Layer& layer, const WorkIt
         int64_t head =
             static_cast<int64_t>(kv_head) * layer.group + (first_query + i) % layer.group;
         for (int d = 0; d < layer.values; ++d) row_buffer[d] = tile.accumulators[d * kTile + i];
-        finish_lane<T>(call, layer, item, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
+        finish_query<T>(call, layer, item, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
     }
 }
 

@@ -286,8 +286,8 @@ static void attend_gemv(const AttentionCall& call, const Layer& layer, const Wor
     }
     for (int h = 0; h < heads; ++h)
         for (int i = 0; i < num_queries; ++i)
-            finish_lane<T>(call, layer, item, item.first_row + i / layer.group,
-                           static_cast<int64_t>(first_head + h) * layer.group + i % layer.group,
-                           states[h].accumulators + i * layer.values, states[h].maxima[i],
-                           states[h].totals[i]);
+            finish_query<T>(call, layer, item, item.first_row + i / layer.group,
+                            static_cast<int64_t>(first_head + h) * layer.group + i % layer.group,
+                            states[h].accumulators + i * layer.values, states[h].maxima[i],
+                            states[h].totals[i]);
 }

@@ -391,10 +391,10 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Wo
     for (int head = first_head; head < end_head; ++head) {
         TileState state = state_of(head);
         for (int i = 0; i < num_queries; ++i)
-            finish_lane<T>(call, layer, item, item.first_row + i / layer.group,
-                           static_cast<int64_t>(head) * layer.group + i % layer.group,
-                           state.accumulators + static_cast<int64_t>(i) * layer.values,
-                           state.maxima[i],
-                           _mm512_reduce_add_ps((__m512)load(state.totals + i * kLanes)));
+            finish_query<T>(call, layer, item, item.first_row + i / layer.group,
+                            static_cast<int64_t>(head) * layer.group + i % layer.group,
+                            state.accumulators + static_cast<int64_t>(i) * layer.values,
+                            state.maxima[i],
+                            _mm512_reduce_add_ps((__m512)load(state.totals + i * kLanes)));
     }
 }
