@@ -67,11 +67,11 @@ def test_it_serves_cuda_devices_only() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"dtype": torch.float32}, "bfloat16 or float16, and dtype is float32"),
+        ({"dtype": torch.float32}, "bfloat16 and float16, and dtype is float32"),
         ({"kv_dtype": torch.int8}, "it reads no pool of int8"),
         ({"kv_dtype": torch.float16}, "it reads no pool of float16"),
         ({"key_width": 80, "value_width": 80}, "its key heads are 80 wide"),
-        ({"value_width": 128}, "its values 128"),
+        ({"value_width": 128}, "its value heads 128"),
     ],
 )
 def test_a_model_that_it_cannot_compute_is_refused(fields: dict[str, object], said: str) -> None:
