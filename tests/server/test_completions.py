@@ -214,7 +214,7 @@ def test_of_tokens_with_the_same_text_the_most_likely_is_shown() -> None:
     top = ((0, -0.1), (1, -2.0), (2, -3.0))  # the first and the last are both "a"
     one = TokenLogprobs(token_id=1, logprob=-2.0, rank=2, top=top)
     written = CompletionLogprobs(tokenizer, skip_special_tokens=True).write([1], [one])
-    assert written["top_logprobs"] == [{"a": -0.1, "b": -2.0}]
+    assert written.top_logprobs == [{"a": -0.1, "b": -2.0}]
 
 
 def test_offsets_skip_hidden_special_tokens(http: TestClient, tokenizer: Tokenizer) -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.server.conftest import MakeApp
 from yaie.base.types import TokenDelta
-from yaie.server.replies.reply import GenerationReply, TextEvents, encode_event
+from yaie.server.replies.chunked_reply import TextEvents
+from yaie.server.replies.reply import GenerationReply, encode_event
 
 
 def chunk(model: str, text: str) -> bytes:

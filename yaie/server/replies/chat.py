@@ -1,26 +1,40 @@
-"""Responses of `POST /v1/chat/completions`."""
+"""Replies of `POST /v1/chat/completions`."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from msgspec import UNSET
+
+from yaie.base.types import TokenLogprobs
+from yaie.server.replies.chunked_reply import ChunkedReply, end_of
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import chat_logprobs
-from yaie.server.replies.reply import GenerationReply
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
-from yaie.server.schemas.generation_replies import ChatCompletion, ChatCompletionChunk
+from yaie.server.schemas.generation_replies import (
+    CalledFunction,
+    ChatChoice,
+    ChatChunkChoice,
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatDelta,
+    ChatLogprobs,
+    ChatMessage,
+    FinishReason,
+    FunctionDelta,
+    ToolCallDelta,
+    ToolCallReply,
+    WholeCompletion,
+)
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
 
 
-class ChatReply(GenerationReply):
-    """Response with messages: content, reasoning and tool calls."""
+class ChatReply(ChunkedReply):
+    """Reply with messages: content, reasoning and tool calls."""
 
-    object_name = "chat.completion"
-    chunk_name = "chat.completion.chunk"
     whole = ChatCompletion
     event = ChatCompletionChunk
 
@@ -33,12 +47,11 @@ class ChatReply(GenerationReply):
     def opening(self) -> bytes:
         """Return a chunk with the role for each choice."""
         extra = self.prompt_ids()
-        delta = {"role": "assistant", "content": "".join(self.call.echoes)}
+        delta = ChatDelta(role="assistant", content="".join(self.call.echoes))
         return b"".join(
-            self.chunk({"index": index, "delta": delta, "logprobs": None, "finish_reason": None},
-                       **extra)
+            self.chunk(_chunk_choice(index, delta), **extra)
             for index in range(self.call.num_choices)
-        )  # fmt: skip
+        )
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Return chunks with content, then an empty delta with the finish reason."""
@@ -56,113 +69,99 @@ class ChatReply(GenerationReply):
         deltas = [self._delta(index, part) for part in piece.parts]
         wants_ids = self.call.return_token_ids and piece.token_ids
         if not deltas and (piece.logprobs or wants_ids):
-            deltas = [{"content": ""}]
+            deltas = [ChatDelta(content="")]
         body = b""
         for at, delta in enumerate(deltas):
             is_first = at == 0  # tokens and logprobs belong to the whole piece
-            choice: dict[str, Any] = {
-                "index": index,
-                "delta": delta,
-                "logprobs": self._logprobs(piece.logprobs if is_first else ()),
-                "finish_reason": None,
-            }
+            choice = _chunk_choice(index, delta)
+            choice.logprobs = self._logprobs(piece.logprobs if is_first else ())
             if self.call.return_token_ids:
-                choice["token_ids"] = piece.token_ids if is_first else ()
+                choice.token_ids = piece.token_ids if is_first else ()
             body += self.chunk(choice)
         if piece.finish_reason is not None:
-            choice = {
-                "index": index,
-                "delta": {},
-                "logprobs": None,
-                "finish_reason": self._finish_reason(index, piece),
-                "stop_reason": piece.stop_reason,
-            }
-            body += self.chunk(choice | _fault(piece))
+            choice = _chunk_choice(index, ChatDelta())
+            choice.finish_reason = self._finish_reason(index, piece)
+            choice.stop_reason = piece.stop_reason
+            choice.tool_parse_error = piece.parse_fault or UNSET
+            body += self.chunk(choice)
         return body
 
-    def _delta(self, index: int, part: Part) -> dict[str, Any]:
+    def _delta(self, index: int, part: Part) -> ChatDelta:
         """Return the delta of one part, and note that a choice calls tools."""
         if isinstance(part, TextPart):
-            return {"content": part.text}
+            return ChatDelta(content=part.text)
         if isinstance(part, ReasoningPart):
-            return {"reasoning_content": part.text}
+            return ChatDelta(reasoning_content=part.text)
         self._has_called[index] = True
+        function = FunctionDelta(name=part.name or UNSET, arguments=part.arguments)
         if self.call.calls_functions:
-            arguments = {"arguments": part.arguments}
-            return {"function_call": {"name": part.name} | arguments if part.name else arguments}
-        if not part.name:
-            return {
-                "tool_calls": [{"index": part.index, "function": {"arguments": part.arguments}}]
-            }
-        return {"tool_calls": [{"index": part.index, **_call(part)}]}
+            return ChatDelta(function_call=function)
+        call = ToolCallDelta(index=part.index, function=function)
+        if part.name:
+            call.id, call.type = _call_id(part), "function"
+        return ChatDelta(tool_calls=[call])
 
-    def _finish_reason(self, index: int, piece: TextPiece) -> str | None:
-        is_call = piece.finish_reason == "stop" and self._has_called[index]
-        calls = "function_call" if self.call.calls_functions else "tool_calls"
-        return calls if is_call else piece.finish_reason
+    def _finish_reason(self, index: int, piece: TextPiece) -> FinishReason:
+        if piece.finish_reason == "stop" and self._has_called[index]:
+            return "function_call" if self.call.calls_functions else "tool_calls"
+        return end_of(piece)
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
-        """Return the whole response."""
+    def reply(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
+        """Return the whole reply."""
         choices = []
         for index, piece in pieces.items():
             message = whole_message(piece.parts)
             if self.call.echoes:
-                message["content"] = "".join(self.call.echoes) + (message["content"] or "")
-            self._has_called[index] = "tool_calls" in message
-            if self.call.calls_functions and "tool_calls" in message:
-                (made,) = message.pop("tool_calls")  # the parser ends the answer with it
-                message["function_call"] = made["function"]
-            written: dict[str, Any] = {
-                "index": index,
-                "message": message,
-                "logprobs": self._logprobs(piece.logprobs),
-                "finish_reason": self._finish_reason(index, piece),
-                "stop_reason": piece.stop_reason,
-            }
-            if self.call.return_token_ids:
-                written["token_ids"] = piece.token_ids
-            choices.append(written | _fault(piece))
-        return self.document(choices) | self.prompt_logprobs(0)
+                message.content = "".join(self.call.echoes) + (message.content or "")
+            self._has_called[index] = message.tool_calls is not UNSET
+            if self.call.calls_functions and message.tool_calls:
+                (called,) = message.tool_calls  # the parser ends the answer with it
+                message.tool_calls, message.function_call = UNSET, called.function
+            choice = ChatChoice(
+                index=index,
+                message=message,
+                logprobs=self._logprobs(piece.logprobs),
+                finish_reason=self._finish_reason(index, piece),
+                stop_reason=piece.stop_reason,
+                tool_parse_error=piece.parse_fault or UNSET,
+                token_ids=piece.token_ids if self.call.return_token_ids else UNSET,
+            )
+            choices.append(choice)
+        return self.document(choices, **self.prompt_logprobs(0))
 
-    def _logprobs(self, given: Any) -> dict[str, Any] | None:
+    def _logprobs(self, given: Sequence[TokenLogprobs]) -> ChatLogprobs | None:
         if self.call.sampling.logprobs is None:
             return None
         return chat_logprobs(self.tokenizer, given, by_id=self.call.names_by_id)
 
 
-def whole_message(parts: Sequence[Part]) -> dict[str, Any]:
+def whole_message(parts: Sequence[Part]) -> ChatMessage:
     """Return the assistant's message of a whole answer."""
     text = "".join(part.text for part in parts if isinstance(part, TextPart))
     reasoning = "".join(part.text for part in parts if isinstance(part, ReasoningPart))
-    calls: dict[int, dict[str, Any]] = {}
+    calls: dict[int, ToolCallReply] = {}
     for part in parts:
         if isinstance(part, ToolCallPart):
             if part.index not in calls:
-                calls[part.index] = _call(part)
+                function = CalledFunction(name=part.name, arguments=part.arguments)
+                calls[part.index] = ToolCallReply(id=_call_id(part), function=function)
             else:
-                calls[part.index]["function"]["arguments"] += part.arguments
-    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-    if reasoning:
-        message["reasoning_content"] = reasoning
-    if calls:
-        message["tool_calls"] = list(calls.values())
-        message["content"] = text or None
-    return message
+                calls[part.index].function.arguments += part.arguments
+    return ChatMessage(
+        content=text or None if calls else text,
+        reasoning_content=reasoning or UNSET,
+        tool_calls=list(calls.values()) or UNSET,
+    )
 
 
-def _text_choice(index: int, text: str) -> dict[str, Any]:
-    delta = {"content": text}
-    return {"index": index, "delta": delta, "logprobs": None, "finish_reason": None}
+def _chunk_choice(index: int, delta: ChatDelta) -> ChatChunkChoice:
+    return ChatChunkChoice(index=index, delta=delta, logprobs=None, finish_reason=None)
 
 
-def _fault(piece: TextPiece) -> dict[str, Any]:
-    return {"tool_parse_error": piece.parse_fault} if piece.parse_fault else {}
+def _text_choice(index: int, text: str) -> ChatChunkChoice:
+    return _chunk_choice(index, ChatDelta(content=text))
 
 
-def _call(first: ToolCallPart) -> dict[str, Any]:
-    """Return a tool call as its first part begins it."""
-    return {
-        "id": first.call_id or f"call_{uuid.uuid4().hex[:24]}",
-        "type": "function",
-        "function": {"name": first.name, "arguments": first.arguments},
-    }
+def _call_id(first: ToolCallPart) -> str:
+    """Return the id of a tool call, given its first part."""
+    return first.call_id or f"call_{uuid.uuid4().hex[:24]}"

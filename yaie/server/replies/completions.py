@@ -1,26 +1,30 @@
-"""Responses of `POST /v1/completions`."""
+"""Replies of `POST /v1/completions`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from yaie.base.types import TokenLogprobs
+from yaie.server.replies.chunked_reply import ChunkedReply, end_of
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import CompletionLogprobs, EchoedLogprobs
-from yaie.server.replies.reply import GenerationReply
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
-from yaie.server.schemas.generation_replies import TextCompletion, TextCompletionChunk
+from yaie.server.schemas.generation_replies import (
+    TextChoice,
+    TextChunkChoice,
+    TextCompletion,
+    TextCompletionChunk,
+    TextLogprobs,
+    WholeCompletion,
+)
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
 
-class CompletionReply(GenerationReply):
-    """Response with text, and the prompt in front of it with `echo`."""
+class CompletionReply(ChunkedReply):
+    """Reply with text, and the prompt in front of it with `echo`."""
 
-    object_name = "text_completion"
-    chunk_name = "text_completion"
     whole = TextCompletion
     event = TextCompletionChunk
 
@@ -61,7 +65,7 @@ class CompletionReply(GenerationReply):
             is_first or self.call.prompt_only or piece.finish_reason is not None
         ):
             self.count(piece)
-            return self.text_chunk(index, piece.text, _text_choice) if piece.text else b""
+            return self.text_chunk(index, piece.text, _chunk_choice) if piece.text else b""
         if not self.call.prompt_only:
             self.count(piece)
         text, token_ids, logprobs = self._select(
@@ -72,38 +76,36 @@ class CompletionReply(GenerationReply):
         wants_ids = self.call.return_token_ids and (token_ids or is_first)
         if not (text or logprobs or wants_ids or piece.finish_reason):
             return b""
-        choice: dict[str, Any] = {
-            "index": index,
-            "text": text,
-            "logprobs": logprobs,
-            "finish_reason": piece.finish_reason,
-        }
+        choice = _chunk_choice(index, text)
+        choice.logprobs = logprobs
         if piece.finish_reason is not None:
-            choice["stop_reason"] = piece.stop_reason
+            choice.finish_reason = end_of(piece)
+            choice.stop_reason = piece.stop_reason
         if self.call.return_token_ids:
-            choice["token_ids"] = token_ids
+            choice.token_ids = token_ids
             if is_first:
-                choice["prompt_token_ids"] = self._prompt_of(index)
+                choice.prompt_token_ids = self._prompt_of(index)
         return self.chunk(choice, **extra)
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
-        """Return the whole response."""
+    def reply(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
+        """Return the whole reply."""
         choices = []
         for index, piece in pieces.items():
             text, token_ids, logprobs = self._select(
                 index, piece.text, piece.token_ids, piece.logprobs, True
             )
-            written: dict[str, Any] = {
-                "index": index,
-                "text": text,
-                "logprobs": logprobs,
-                "finish_reason": piece.finish_reason,
-                "stop_reason": piece.stop_reason,
-            }
+            choice = TextChoice(
+                index=index,
+                text=text,
+                logprobs=logprobs,
+                finish_reason=end_of(piece),
+                stop_reason=piece.stop_reason,
+                **self.prompt_logprobs(index // self.call.sampling.n),
+            )
             if self.call.return_token_ids:
-                written["token_ids"] = token_ids
-                written["prompt_token_ids"] = self._prompt_of(index)
-            choices.append(written | self.prompt_logprobs(index // self.call.sampling.n))
+                choice.token_ids = token_ids
+                choice.prompt_token_ids = self._prompt_of(index)
+            choices.append(choice)
         return self.document(choices)
 
     def _prompt_of(self, index: int) -> tuple[int, ...]:
@@ -116,7 +118,7 @@ class CompletionReply(GenerationReply):
         token_ids: Sequence[int],
         logprobs: Sequence[TokenLogprobs],
         is_first: bool,
-    ) -> tuple[str, Sequence[int], dict[str, Any] | None]:
+    ) -> tuple[str, Sequence[int], TextLogprobs | None]:
         """Return text, token ids and logprobs to show; the first of a choice has the echo."""
         call = self.call
         if call.prompt_only:
@@ -146,5 +148,5 @@ class CompletionReply(GenerationReply):
         return self._echoed.get(prompt)
 
 
-def _text_choice(index: int, text: str) -> dict[str, Any]:
-    return {"index": index, "text": text, "logprobs": None, "finish_reason": None}
+def _chunk_choice(index: int, text: str) -> TextChunkChoice:
+    return TextChunkChoice(index=index, text=text, logprobs=None, finish_reason=None)

@@ -1,4 +1,4 @@
-"""Logprobs in OpenAI's two forms.
+"""Logprobs in OpenAI's two formats.
 
 JSON has no infinity: an excluded token is shown with `LOWEST`.
 """
@@ -13,6 +13,13 @@ from typing import Any
 import msgspec
 
 from yaie.base.types import GenerationRequest, TokenLogprobs
+from yaie.server.schemas.generation_replies import (
+    ChatLogprobs,
+    PromptLogprob,
+    TextLogprobs,
+    TokenLogprob,
+    TopLogprob,
+)
 from yaie.text.tokenizer import Tokenizer
 
 LOWEST = -9999.0
@@ -20,38 +27,43 @@ LOWEST = -9999.0
 
 def chat_logprobs(
     tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
-) -> dict[str, Any]:
+) -> ChatLogprobs:
     """Return `logprobs` of a chat choice: one entry per token, with its bytes."""
-    return {"content": token_logprobs(tokenizer, given, by_id=by_id), "refusal": None}
+    return ChatLogprobs(content=token_logprobs(tokenizer, given, by_id=by_id))
 
 
 def token_logprobs(
     tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
-) -> list[dict[str, Any]]:
+) -> list[TokenLogprob]:
     """Return one entry per token, with its bytes and its most likely alternatives.
 
     by_id: tokens are named by their ids.
     """
-    return [
-        {
-            **_chat_token(tokenizer, by_id, one.token_id, one.logprob),
-            "top_logprobs": [_chat_token(tokenizer, by_id, *top) for top in one.top],
-        }
-        for one in given
-    ]
+    found = []
+    for one in given:
+        raw = tokenizer.token_bytes(one.token_id)
+        entry = TokenLogprob(
+            token=_chat_name(by_id, one.token_id, raw),
+            logprob=max(one.logprob, LOWEST),
+            bytes=list(raw),
+            top_logprobs=[_top_logprob(tokenizer, by_id, *top) for top in one.top],
+        )
+        found.append(entry)
+    return found
 
 
 def _id_name(token_id: int) -> str:
     return f"token_id:{token_id}"
 
 
-def _chat_token(tokenizer: Tokenizer, by_id: bool, token_id: int, logprob: float) -> dict[str, Any]:
+def _chat_name(by_id: bool, token_id: int, raw: bytes) -> str:
+    return _id_name(token_id) if by_id else raw.decode("utf-8", "replace")
+
+
+def _top_logprob(tokenizer: Tokenizer, by_id: bool, token_id: int, logprob: float) -> TopLogprob:
     raw = tokenizer.token_bytes(token_id)
-    return {
-        "token": _id_name(token_id) if by_id else raw.decode("utf-8", "replace"),
-        "logprob": max(logprob, LOWEST),
-        "bytes": list(raw),
-    }
+    name = _chat_name(by_id, token_id, raw)
+    return TopLogprob(token=name, logprob=max(logprob, LOWEST), bytes=list(raw))
 
 
 def prompt_logprobs(
@@ -68,14 +80,14 @@ def prompt_logprobs(
     )
 
 
-def _by_id(tokenizer: Tokenizer, one: TokenLogprobs, num_top: int) -> dict[int, dict[str, Any]]:
+def _by_id(tokenizer: Tokenizer, one: TokenLogprobs, num_top: int) -> dict[int, PromptLogprob]:
     top = [(token_id, logprob, at + 1) for at, (token_id, logprob) in enumerate(one.top[:num_top])]
     return {
-        token_id: {
-            "logprob": max(logprob, LOWEST),
-            "rank": rank,
-            "decoded_token": tokenizer.token_bytes(token_id).decode("utf-8", "replace"),
-        }
+        token_id: PromptLogprob(
+            logprob=max(logprob, LOWEST),
+            rank=rank,
+            decoded_token=tokenizer.token_bytes(token_id).decode("utf-8", "replace"),
+        )
         for token_id, logprob, rank in ((one.token_id, one.logprob, one.rank), *top)
     }
 
@@ -88,13 +100,13 @@ class EchoedLogprobs:
     text_len: int
     decoder_state: tuple[bytes, int]  # a prompt may end within a character
 
-    def before(self, own: dict[str, Any]) -> dict[str, Any]:
-        """Return the lists of the prompt followed by those of the completion."""
-        joined = {}
+    def before(self, own: TextLogprobs) -> TextLogprobs:
+        """Return the lists of the prompt followed by the lists of the completion."""
+        joined: dict[str, Any] = {}
         for name, entries in self.lists.items():
-            both = filter(None, (entries, msgspec.json.encode(own[name])[1:-1]))
+            both = filter(None, (entries, msgspec.json.encode(getattr(own, name))[1:-1]))
             joined[name] = msgspec.Raw(b"[" + b",".join(both) + b"]")
-        return joined
+        return TextLogprobs(**joined)
 
 
 class CompletionLogprobs:
@@ -114,7 +126,7 @@ class CompletionLogprobs:
         self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None], echo: str
     ) -> EchoedLogprobs:
         """Return the logprobs of a prompt with the text `echo`."""
-        lists = self.write(token_ids, given, echo)
+        lists = msgspec.structs.asdict(self.write(token_ids, given, echo))
         return EchoedLogprobs(
             {name: msgspec.json.encode(entries)[1:-1] for name, entries in lists.items()},
             len(echo),
@@ -131,7 +143,7 @@ class CompletionLogprobs:
         token_ids: Sequence[int],
         given: Sequence[TokenLogprobs | None],
         echo: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> TextLogprobs:
         """Return OpenAI's four parallel lists for some tokens; the first of a prompt has null.
 
         `echo`: text of the prompt if these are its tokens.
@@ -146,12 +158,12 @@ class CompletionLogprobs:
                 is_shown = echo.startswith(raw.decode("utf-8", "replace"), self._offset)
             if is_shown:
                 self._offset += len(self._decoder.decode(raw))
-        return {
-            "tokens": [self._name(token_id) for token_id in token_ids],
-            "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],
-            "top_logprobs": [None if one is None else self._top(one) for one in given],
-            "text_offset": offsets,
-        }
+        return TextLogprobs(
+            tokens=[self._name(token_id) for token_id in token_ids],
+            token_logprobs=[None if one is None else max(one.logprob, LOWEST) for one in given],
+            top_logprobs=[None if one is None else self._top(one) for one in given],
+            text_offset=offsets,
+        )
 
     def _top(self, one: TokenLogprobs) -> dict[str, float]:
         top = one.top or ((one.token_id, one.logprob),)

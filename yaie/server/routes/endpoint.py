@@ -21,6 +21,7 @@ from yaie.server.http.openapi import EVENTS
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
 from yaie.server.ops.tracing import trace_of
+from yaie.server.replies.chunked_reply import DONE_MARK
 from yaie.server.replies.delivery import (
     ClientGone,
     EventStream,
@@ -29,7 +30,7 @@ from yaie.server.replies.delivery import (
     unless_gone,
 )
 from yaie.server.replies.ended_call import EndedCall
-from yaie.server.replies.reply import DONE_MARK, GenerationReply
+from yaie.server.replies.reply import GenerationReply
 from yaie.server.requests.call import Call, Caller, render_call
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.requests.token_counts import Tokens

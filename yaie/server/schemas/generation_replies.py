@@ -1,9 +1,9 @@
-"""Answers of the completion endpoints, whole and as chunks of a stream."""
+"""Replies of the completion endpoints, whole and as chunks of a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -11,7 +11,7 @@ from yaie.base.types import SamplingParams
 from yaie.server.schemas.cache import UsageExplanation
 from yaie.server.schemas.reply_struct import ReplyStruct
 
-Finish = Literal["stop", "length", "tool_calls", "function_call", "abort"]
+FinishReason = Literal["stop", "length", "tool_calls", "function_call", "abort"]
 
 
 class CachedTokens(ReplyStruct, kw_only=True):
@@ -56,7 +56,7 @@ class ToolCallReply(ReplyStruct, kw_only=True):
     """Call of a tool."""
 
     id: str
-    type: Literal["function"]
+    type: Literal["function"] = "function"
     function: CalledFunction
 
 
@@ -94,7 +94,7 @@ class ChatLogprobs(ReplyStruct, kw_only=True):
     """Log-probabilities of a chat choice, one entry for each token."""
 
     content: list[TokenLogprob]
-    refusal: None
+    refusal: None = None
 
 
 class PromptLogprob(ReplyStruct, kw_only=True):
@@ -121,14 +121,32 @@ class AboutReply(ReplyStruct, kw_only=True):
     """If the request has it."""
 
 
+class WholeCompletion(AboutReply, kw_only=True):
+    """Whole answer, with all choices."""
+
+    choices: list[Any]
+    usage: CompletionUsage
+    prompt_token_ids: Sequence[int] | UnsetType = UNSET
+    """With `return_token_ids`, for a single prompt."""
+
+
+class CompletionChunk(AboutReply, kw_only=True):
+    """Event of a streamed answer, with the growth of one choice."""
+
+    choices: list[Any]
+    usage: CompletionUsage | UnsetType | None = UNSET
+    """In the last chunk, with `stream_options.include_usage`, or in every chunk."""
+    prompt_token_ids: Sequence[int] | UnsetType = UNSET
+
+
 class ChatMessage(ReplyStruct, kw_only=True):
     """Message of the assistant."""
 
-    role: Literal["assistant"]
+    role: Literal["assistant"] = "assistant"
     content: str | None
     reasoning_content: str | UnsetType = UNSET
     """Thoughts before the answer, of models that have them."""
-    refusal: None
+    refusal: None = None
     tool_calls: list[ToolCallReply] | UnsetType = UNSET
     function_call: CalledFunction | UnsetType = UNSET
     """In place of `tool_calls`, if the request has `functions`."""
@@ -140,23 +158,20 @@ class ChatChoice(ReplyStruct, kw_only=True):
     index: int
     message: ChatMessage
     logprobs: ChatLogprobs | None
-    finish_reason: Finish
+    finish_reason: FinishReason
     stop_reason: str | int | None
     """Stop string or stop token that ended the answer."""
     tool_parse_error: str | UnsetType = UNSET
     """Reason why a tool call could not be read."""
-    token_ids: list[int] | UnsetType = UNSET
+    token_ids: Sequence[int] | UnsetType = UNSET
     """With `return_token_ids`."""
 
 
-class ChatCompletion(AboutReply, kw_only=True):
+class ChatCompletion(WholeCompletion, kw_only=True):
     """Whole answer of `POST /v1/chat/completions`."""
 
-    object: Literal["chat.completion"]
+    object: Literal["chat.completion"] = "chat.completion"
     choices: list[ChatChoice]
-    usage: CompletionUsage
-    prompt_token_ids: list[int] | UnsetType = UNSET
-    """With `return_token_ids`."""
     prompt_logprobs: PromptLogprobs | UnsetType = UNSET
     """With the field of that name, by token id at each position."""
 
@@ -177,20 +192,17 @@ class ChatChunkChoice(ReplyStruct, kw_only=True):
     index: int
     delta: ChatDelta
     logprobs: ChatLogprobs | None
-    finish_reason: Finish | None
+    finish_reason: FinishReason | None
     stop_reason: str | int | UnsetType | None = UNSET
     tool_parse_error: str | UnsetType = UNSET
-    token_ids: list[int] | UnsetType = UNSET
+    token_ids: Sequence[int] | UnsetType = UNSET
 
 
-class ChatCompletionChunk(AboutReply, kw_only=True):
+class ChatCompletionChunk(CompletionChunk, kw_only=True):
     """Event of a streamed answer of `POST /v1/chat/completions`."""
 
-    object: Literal["chat.completion.chunk"]
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     choices: list[ChatChunkChoice]
-    usage: CompletionUsage | UnsetType | None = UNSET
-    """In the last chunk, with `stream_options.include_usage`, or in every chunk."""
-    prompt_token_ids: list[int] | UnsetType = UNSET
 
 
 class TextLogprobs(ReplyStruct, kw_only=True):
@@ -208,22 +220,19 @@ class TextChoice(ReplyStruct, kw_only=True):
     index: int
     text: str
     logprobs: TextLogprobs | None
-    finish_reason: Finish
+    finish_reason: FinishReason
     stop_reason: str | int | None
-    token_ids: list[int] | UnsetType = UNSET
-    prompt_token_ids: list[int] | UnsetType = UNSET
+    token_ids: Sequence[int] | UnsetType = UNSET
+    prompt_token_ids: Sequence[int] | UnsetType = UNSET
     prompt_logprobs: PromptLogprobs | UnsetType = UNSET
     """With the field of that name, by token id at each position."""
 
 
-class TextCompletion(AboutReply, kw_only=True):
+class TextCompletion(WholeCompletion, kw_only=True):
     """Whole answer of `POST /v1/completions`."""
 
-    object: Literal["text_completion"]
+    object: Literal["text_completion"] = "text_completion"
     choices: list[TextChoice]
-    usage: CompletionUsage
-    prompt_token_ids: list[int] | UnsetType = UNSET
-    """With `return_token_ids`, for a single prompt."""
 
 
 class TextChunkChoice(ReplyStruct, kw_only=True):
@@ -232,19 +241,17 @@ class TextChunkChoice(ReplyStruct, kw_only=True):
     index: int
     text: str
     logprobs: TextLogprobs | None
-    finish_reason: Finish | None
+    finish_reason: FinishReason | None
     stop_reason: str | int | UnsetType | None = UNSET
-    token_ids: list[int] | UnsetType = UNSET
-    prompt_token_ids: list[int] | UnsetType = UNSET
+    token_ids: Sequence[int] | UnsetType = UNSET
+    prompt_token_ids: Sequence[int] | UnsetType = UNSET
 
 
-class TextCompletionChunk(AboutReply, kw_only=True):
+class TextCompletionChunk(CompletionChunk, kw_only=True):
     """Event of a streamed answer of `POST /v1/completions`."""
 
-    object: Literal["text_completion"]
+    object: Literal["text_completion"] = "text_completion"
     choices: list[TextChunkChoice]
-    usage: CompletionUsage | UnsetType | None = UNSET
-    prompt_token_ids: list[int] | UnsetType = UNSET
 
 
 class RenderedRequest(ReplyStruct, kw_only=True):
