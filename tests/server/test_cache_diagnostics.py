@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -143,8 +144,8 @@ def test_a_response_is_compared(http: TestClient) -> None:
 
 def test_a_lost_prefix_is_told_from_a_changed_one() -> None:
     same = Compared(None, num_tokens=100)
-    assert openai_diagnostics(same, 150, 99) == {"type": "cache_hit"}
-    assert openai_diagnostics(same, 150, 60) == {
+    assert msgspec.to_builtins(openai_diagnostics(same, 150, 99)) == {"type": "cache_hit"}
+    assert msgspec.to_builtins(openai_diagnostics(same, 150, 60)) == {
         "type": "cache_miss",
         "reason": "evicted",
         "cache_missed_tokens": 40,

@@ -1,4 +1,4 @@
-"""Responses of `POST /v1/messages`: content blocks, and Anthropic's named events."""
+"""Replies of `POST /v1/messages`: content blocks, and Anthropic's named events."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from pydantic_core import from_json
 
 from yaie.base.errors import YaieError
@@ -16,20 +17,26 @@ from yaie.server.http.http_errors import messages_error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.reply import GenerationReply, encode_named_event
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes, anthropic_diagnostics
-from yaie.server.schemas.message_replies import MessageDocument, MessageEvent
+from yaie.server.schemas.message_replies import (
+    ContentBlock,
+    MessageDocument,
+    MessageEvent,
+    MessageUsage,
+    StopReason,
+)
 from yaie.text.answer import TextPiece
 from yaie.text.output_parts import Part, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
 
 
-def messages_usage(usage: Usage) -> dict[str, Any]:
+def messages_usage(usage: Usage) -> MessageUsage:
     """Return Anthropic's `usage`: the sum of its three input counts is the prompt."""
-    return {
-        "input_tokens": usage.prompt_tokens - usage.cached_tokens,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": usage.cached_tokens,
-        "output_tokens": usage.completion_tokens,
-    }
+    return MessageUsage(
+        input_tokens=usage.prompt_tokens - usage.cached_tokens,
+        cache_creation_input_tokens=0,
+        cache_read_input_tokens=usage.cached_tokens,
+        output_tokens=usage.completion_tokens,
+    )
 
 
 class Block:
@@ -63,13 +70,13 @@ class Block:
             return {"type": "text_delta", "text": part.text} if part.text else None
         return {"type": "thinking_delta", "thinking": part.text} if self._shows else None
 
-    def start(self) -> dict[str, Any]:
+    def start(self) -> ContentBlock:
         """Return the block before its first delta."""
         if self.kind == "text":
-            return {"type": "text", "text": ""}
+            return ContentBlock(type="text", text="")
         if self.kind == "thinking":
-            return {"type": "thinking", "thinking": "", "signature": ""}
-        return {"type": "tool_use", "id": self._id, "name": self._name, "input": {}}
+            return ContentBlock(type="thinking", thinking="", signature="")
+        return ContentBlock(type="tool_use", id=self._id, name=self._name, input={})
 
     def last_delta(self) -> dict[str, Any] | None:
         """Return the delta at the end of the block, if it has one."""
@@ -77,16 +84,16 @@ class Block:
             return None
         return {"type": "signature_delta", "signature": self._signature()}
 
-    def whole(self) -> dict[str, Any]:
+    def whole(self) -> ContentBlock:
         """Return the finished block."""
         block = self.start()
         if self.kind == "text":
-            block["text"] = self._text
+            block.text = self._text
         elif self.kind == "thinking":
-            block["thinking"] = self._text if self._shows else ""
-            block["signature"] = self._signature()
+            block.thinking = self._text if self._shows else ""
+            block.signature = self._signature()
         else:
-            block["input"] = _object(self._text)
+            block.input = _object(self._text)
         return block
 
     def _signature(self) -> str:
@@ -110,7 +117,7 @@ def shows_thinking(thinking: Mapping[str, Any] | None) -> bool:
 
 
 class MessageReply(GenerationReply):
-    """Response with one message of content blocks."""
+    """Reply with one message of content blocks."""
 
     whole = MessageDocument
     event = MessageEvent
@@ -126,8 +133,8 @@ class MessageReply(GenerationReply):
 
     def opening(self) -> bytes:
         """Return the message without content, and a ping."""
-        message = self._message([], {"stop_reason": None, "stop_sequence": None})
-        message["usage"]["output_tokens"] = 0  # clients may add up those of both events
+        message = self._message([], (None, None))
+        message.usage.output_tokens = 0  # clients may add up the counts of both events
         return _event("message_start", message=message) + _event("ping")
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
@@ -165,10 +172,13 @@ class MessageReply(GenerationReply):
 
     def closing(self) -> bytes:
         """Return the end of the last block, the reason of the end and the usage."""
-        usage = messages_usage(self.generation.usage)
-        fault = self._last.parse_fault
-        extra = {"tool_parse_error": fault} if fault else {}
-        end = _event("message_delta", delta=self._ending(self._last), usage=usage, **extra)
+        reason, sequence = self._ending(self._last)
+        end = _event(
+            "message_delta",
+            delta={"stop_reason": reason, "stop_sequence": sequence},
+            usage=messages_usage(self.generation.usage),
+            tool_parse_error=self._last.parse_fault or UNSET,
+        )
         return self._close() + end + _event("message_stop")
 
     def failure(self, error: YaieError) -> bytes:
@@ -176,7 +186,7 @@ class MessageReply(GenerationReply):
         body = messages_error_reply(error, self.generation.http_id)
         return encode_named_event("error", msgspec.json.encode(body))
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
+    def reply(self, pieces: Mapping[int, TextPiece]) -> MessageDocument:
         """Return the whole message."""
         (piece,) = pieces.values()
         self._events_of(piece)
@@ -185,39 +195,38 @@ class MessageReply(GenerationReply):
     def _select_parts(self, piece: TextPiece) -> Iterable[Part]:
         return () if self.call.prompt_only else piece.parts
 
-    def _ending(self, piece: TextPiece) -> dict[str, Any]:
+    def _ending(self, piece: TextPiece) -> tuple[StopReason, str | None]:
         """Return `stop_reason` and `stop_sequence`."""
-        reason, sequence = "end_turn", None
         if piece.finish_reason == "length":
             is_full = self.call.sampling.max_tokens is None
-            reason = "model_context_window_exceeded" if is_full else "max_tokens"
-        elif isinstance(piece.stop_reason, str):
-            reason, sequence = "stop_sequence", piece.stop_reason
-        elif any(block.kind == "tool_use" for block in self._blocks):
-            reason = "tool_use"
-        return {"stop_reason": reason, "stop_sequence": sequence}
+            return "model_context_window_exceeded" if is_full else "max_tokens", None
+        if isinstance(piece.stop_reason, str):
+            return "stop_sequence", piece.stop_reason
+        has_called = any(block.kind == "tool_use" for block in self._blocks)
+        return "tool_use" if has_called else "end_turn", None
 
-    def _message(self, content: list[dict[str, Any]], ending: dict[str, Any]) -> dict[str, Any]:
+    def _message(
+        self, content: list[ContentBlock], ending: tuple[StopReason | None, str | None]
+    ) -> MessageDocument:
         usage = messages_usage(self.generation.usage)
-        if (explanation := self.notes.explanation) is not None:
-            usage["cache_explanation"] = explanation
-        message = {
-            "id": self.call.response_id,
-            "type": "message",
-            "role": "assistant",
-            "model": self.call.model,
-            "content": content,
-            **ending,
-            "usage": usage,
-        }
+        if self.notes.explanation is not None:
+            usage.cache_explanation = self.notes.explanation
+        message = MessageDocument(
+            id=self.call.response_id,
+            model=self.call.model,
+            content=content,
+            stop_reason=ending[0],
+            stop_sequence=ending[1],
+            usage=usage,
+        )
         if self.call.is_compared:
             cached = self.generation.usage.cached_tokens
-            message["diagnostics"] = anthropic_diagnostics(self.notes.compared, cached)
+            message.diagnostics = anthropic_diagnostics(self.notes.compared, cached)
         return message
 
 
-def _event(kind: str, **fields: Any) -> bytes:
-    return encode_named_event(kind, msgspec.json.encode({"type": kind, **fields}))
+def _event(kind: Any, **fields: Any) -> bytes:
+    return encode_named_event(kind, msgspec.json.encode(MessageEvent(type=kind, **fields)))
 
 
 def _object(arguments: str) -> dict[str, Any]:

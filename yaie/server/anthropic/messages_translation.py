@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from yaie.base.errors import InvalidRequest
 from yaie.server.anthropic.blocks import chat_messages, chat_tool_choice, chat_tools
 from yaie.server.anthropic.message_reply import blocks_of
@@ -224,7 +226,7 @@ def _set_id(call: Call, body: MessagesBody) -> Call:
 
 def _send_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return an answer as the messages that its content blocks become in the next turn."""
-    content = [block.whole() for block in blocks_of(parts, body.thinking)]
+    content = msgspec.to_builtins([each.whole() for each in blocks_of(parts, body.thinking)])
     return chat_messages(None, [{"role": "assistant", "content": content}]) if content else []
 
 

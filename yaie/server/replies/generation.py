@@ -313,7 +313,7 @@ class Generation:
             first_token_s=self._latencies.first_s,
             total_s=self.seconds,
             is_lost=error is not None and self._latencies.first_at is None and not is_timeout,
-            turn=self._ended_turn(),
+            turn=self._end_turn(),
         )
 
     def _outcome(self, error: YaieError | None) -> str:
@@ -325,10 +325,10 @@ class Generation:
             return "abort"
         return "length" if self._reasons == {"length"} else "stop"
 
-    def _ended_turn(self) -> EndedTurn | None:
+    def _end_turn(self) -> EndedTurn | None:
         """Return the turn of a chat that was answered to its end."""
         is_answered = self.is_done and "abort" not in self._reasons
-        return self._turn.ended() if is_answered and not self.call.prompt_only else None
+        return self._turn.end() if is_answered and not self.call.prompt_only else None
 
 
 def _server_fault() -> RequestFailed:

@@ -133,7 +133,7 @@ class TurnRecorder:
             self._token_ids += piece.token_ids
         return piece
 
-    def ended(self) -> EndedTurn | None:
+    def end(self) -> EndedTurn | None:
         """Return the turn; None for a call that has no next turn."""
         turn = self._call.next_turn
         if turn is None:

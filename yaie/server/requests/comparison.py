@@ -1,7 +1,7 @@
-"""Diagnostics of the cache in the forms of Anthropic's and OpenAI's API.
+"""Cache diagnostics in the formats of Anthropic's and OpenAI's API.
 
-Both compare a request with the one that an earlier response answered. The parts that changed come
-from digests of both, the number of missed tokens from the request's own cached tokens.
+Both compare a request with an earlier request, named by its response. The changed parts come from
+digests of both requests, the number of missed tokens from the cached tokens of the later one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 from yaie.base.errors import InvalidRequest
 from yaie.server.requests.digests import Digest, Namespace, RecentDigests
 from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.message_replies import CacheMissReason, MessageDiagnostics
+from yaie.server.schemas.response_replies import CacheDiagnostics
 
 NOT_FOUND, NAMESPACE, MESSAGES = "not_found", "namespace", "messages"
 # By the part that changed first, in the order of a prompt. A salt counts as a setting.
-_ANTHROPIC = {
+_ANTHROPIC: dict[str, Any] = {
     "model": "model_changed",
     "system": "system_changed",
     "tools": "tools_changed",
@@ -71,33 +73,35 @@ def compare(
     return Compared(None if digest.continues(other) else MESSAGES, other.num_tokens)
 
 
-def anthropic_diagnostics(compared: Compared | None, cached_tokens: int) -> dict[str, Any] | None:
+def anthropic_diagnostics(
+    compared: Compared | None, cached_tokens: int
+) -> MessageDiagnostics | None:
     """Return the field `diagnostics` of a message."""
     if compared is None or compared.change is None:
         return None
-    reason: dict[str, Any] = {"type": _ANTHROPIC[compared.change]}
-    if reason["type"].endswith("_changed"):
-        reason["cache_missed_input_tokens"] = max(0, compared.num_tokens - cached_tokens)
-    return {"cache_miss_reason": reason}
+    reason = CacheMissReason(type=_ANTHROPIC[compared.change])
+    if reason.type.endswith("_changed"):
+        reason.cache_missed_input_tokens = max(0, compared.num_tokens - cached_tokens)
+    return MessageDiagnostics(cache_miss_reason=reason)
 
 
 def openai_diagnostics(
     compared: Compared | None, prompt_tokens: int, cached_tokens: int
-) -> dict[str, Any] | None:
+) -> CacheDiagnostics | None:
     """Return the field `prompt_cache_diagnostics` of a response."""
     if compared is None:
         return None
     if compared.change == NOT_FOUND:
-        return {"type": "comparison_response_not_found"}
+        return CacheDiagnostics(type="comparison_response_not_found")
     reusable = min(compared.num_tokens, prompt_tokens) - 1  # the last token is always computed
     if compared.change is None and cached_tokens >= reusable:
-        return {"type": "cache_hit"}
-    return {
-        "type": "cache_miss",
-        "reason": "evicted" if compared.change is None else _OPENAI[compared.change],
-        "cache_missed_tokens": max(0, compared.num_tokens - cached_tokens),
-        "comparison_reusable_tokens": compared.num_tokens,
-    }
+        return CacheDiagnostics(type="cache_hit")
+    return CacheDiagnostics(
+        type="cache_miss",
+        reason="evicted" if compared.change is None else _OPENAI[compared.change],
+        cache_missed_tokens=max(0, compared.num_tokens - cached_tokens),
+        comparison_reusable_tokens=compared.num_tokens,
+    )
 
 
 def read_response_id(given: dict[str, Any] | None, field: str, name: str) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from yaie.base.errors import YaieError
 from yaie.base.types import TokenLogprobs
@@ -22,7 +23,13 @@ from yaie.server.responses_api.background import Follower, make_whole
 from yaie.server.responses_api.output_items import Event, OutputItems, replay
 from yaie.server.responses_api.response_store import Item, Link
 from yaie.server.responses_api.responses_translation import Turn
-from yaie.server.schemas.response_replies import ResponseDocument, ResponseEvent
+from yaie.server.schemas.response_replies import (
+    InputTokensDetails,
+    OutputTokensDetails,
+    ResponseDocument,
+    ResponseEvent,
+    ResponseUsage,
+)
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
@@ -210,20 +217,19 @@ class ResponseObject(GenerationReply):
             **self._about_request,
         }
 
-    def _usage(self) -> dict[str, Any]:
+    def _usage(self) -> ResponseUsage:
         usage = self.generation.usage
-        explanation = self.notes.explanation
-        extra = {} if explanation is None else {"cache_explanation": explanation}
-        return extra | {
-            "input_tokens": usage.prompt_tokens,
-            "input_tokens_details": {
-                "cached_tokens": usage.cached_tokens,
-                "cache_write_tokens": usage.prompt_tokens - usage.cached_tokens,
-            },
-            "output_tokens": usage.completion_tokens,
-            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-            "total_tokens": usage.total_tokens,
-        }
+        return ResponseUsage(
+            input_tokens=usage.prompt_tokens,
+            input_tokens_details=InputTokensDetails(
+                cached_tokens=usage.cached_tokens,
+                cache_write_tokens=usage.prompt_tokens - usage.cached_tokens,
+            ),
+            output_tokens=usage.completion_tokens,
+            output_tokens_details=OutputTokensDetails(reasoning_tokens=usage.reasoning_tokens),
+            total_tokens=usage.total_tokens,
+            cache_explanation=self.notes.explanation or UNSET,
+        )
 
     def _logprobs(self, given: Sequence[TokenLogprobs]) -> list[Any]:
         if self.call.sampling.logprobs is None:

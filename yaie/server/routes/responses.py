@@ -12,11 +12,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from yaie.base.errors import InvalidRequest
+from yaie.server.http.body import json_reply
 from yaie.server.http.http_errors import NotFound
 from yaie.server.http.openapi import EVENTS
 from yaie.server.responses_api.output_items import Cuts, replay
 from yaie.server.responses_api.response_object import ResponseObject, number_events
-from yaie.server.responses_api.response_store import Item, StoreAccess
+from yaie.server.responses_api.response_store import StoreAccess
 from yaie.server.responses_api.responses_translation import count_response_tokens, respond
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
 from yaie.server.schemas.reply_struct import describe_reply
@@ -146,8 +147,7 @@ async def delete_response(request: Request, response_id: str) -> Response:
     place = _place(request)
     if not place.store.delete(place.tenant, response_id):
         raise _no_such_response(response_id)
-    deleted = {"id": response_id, "object": "response", "deleted": True}
-    return _json(msgspec.json.encode(deleted))
+    return json_reply(DeletedResponse(id=response_id))
 
 
 @router.post(
@@ -177,10 +177,10 @@ async def list_input_items(request: Request, response_id: str) -> Response:
     link = place.store.link(place.tenant, response_id)
     if link is None:
         raise _no_such_response(response_id)
-    return _json(msgspec.json.encode(_page(link.input_items(), request.query_params)))
+    return json_reply(_page(link.input_items(), request.query_params))
 
 
-def _page(items: list[Item], query: Mapping[str, str]) -> dict[str, Any]:
+def _page(items: list[Any], query: Mapping[str, str]) -> InputItems:
     """Return a page of a list by the parameters `order`, `after` and `limit`."""
     order, limit, after = query.get("order", "desc"), query.get("limit", "20"), query.get("after")
     if order not in ("asc", "desc"):
@@ -197,13 +197,12 @@ def _page(items: list[Item], query: Mapping[str, str]) -> dict[str, Any]:
             )
         items = items[at + 1 :]
     shown = items[: int(limit)]
-    return {
-        "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": len(shown) < len(items),
-    }
+    return InputItems(
+        data=shown,
+        first_id=shown[0]["id"] if shown else None,
+        last_id=shown[-1]["id"] if shown else None,
+        has_more=len(shown) < len(items),
+    )
 
 
 def _json(document: bytes) -> Response:

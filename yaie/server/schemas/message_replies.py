@@ -1,4 +1,4 @@
-"""Answers of `POST /v1/messages`, whole and as events of a stream."""
+"""Replies of `POST /v1/messages`, whole and as events of a stream."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class MessageDocument(ReplyStruct, kw_only=True):
     """Whole answer of `POST /v1/messages`."""
 
     id: str
-    type: Literal["message"]
-    role: Literal["assistant"]
+    type: Literal["message"] = "message"
+    role: Literal["assistant"] = "assistant"
     model: str
     content: list[ContentBlock]
     stop_reason: StopReason | None

@@ -1,4 +1,4 @@
-"""Answers of `/v1/responses`: responses, their items, and the events of streams."""
+"""Replies of `/v1/responses`: responses, their items, and the events of streams."""
 
 from __future__ import annotations
 
@@ -220,14 +220,14 @@ class DeletedResponse(ReplyStruct, kw_only=True):
     """Confirmation that a response is no longer stored."""
 
     id: str
-    object: Literal["response"]
-    deleted: bool
+    object: Literal["response"] = "response"
+    deleted: bool = True
 
 
 class InputItems(ReplyStruct, kw_only=True):
     """Page of the items that the model saw."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[OutputItem | FunctionCallOutputItem]
     first_id: str | None
     last_id: str | None
