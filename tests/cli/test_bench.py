@@ -25,7 +25,7 @@ def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def small_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "measure_tree", functools.partial(tree.measure_tree, scale=0.01))
+    monkeypatch.setattr(tree, "measure_tree", functools.partial(tree.measure_tree, scale=0.001))
 
 
 @pytest.mark.integration

@@ -2,7 +2,7 @@
 
 A pool of a few hundred slots keeps eviction and preemption going; prompts branch, continue earlier
 answers, are sampled n times and aborted. The judge is transformers' `generate`, asked once for
-each prompt. 15 schedules by default; `slow` has 2,000, and
+each prompt. 8 schedules by default; `slow` has 2,000, and
 tests/gpu has some on a CUDA device.
 """
 
@@ -226,11 +226,11 @@ def run_schedules(subject: Subject, seeds: range) -> list[EngineStats]:
 
 
 def test_some_schedules(tiny: Subject) -> None:
-    stats = run_schedules(tiny, range(5000, 5015))
-    assert sum(stat.num_evicted_tokens for stat in stats) > 200
+    stats = run_schedules(tiny, range(5000, 5008))
+    assert sum(stat.num_evicted_tokens for stat in stats) > 100
     assert sum(stat.num_preemptions for stat in stats) > 0
     assert sum(stat.num_aborted for stat in stats) > 0
-    assert sum(stat.cached_tokens for stat in stats) > 200
+    assert sum(stat.cached_tokens for stat in stats) > 100
 
 
 @pytest.mark.slow
