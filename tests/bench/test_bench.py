@@ -104,7 +104,7 @@ def test_an_empty_workload_is_refused(wrong: dict[str, int]) -> None:
 def test_a_workload_beyond_the_context_is_refused(tiny_model_dir: Path) -> None:
     with (
         LLM(tiny_model_dir, num_slots=4096, threads=1) as llm,
-        pytest.raises(InvalidRequest, match=r"3004 tokens .* context of 2048"),
+        pytest.raises(InvalidRequest, match=r"3004 tokens .* context length of 2048"),
     ):
         measure_offline(Workload(shared_prefix=3000, own=2, output=2), llm, repeats=1)
 
