@@ -17,6 +17,7 @@ import typer
 
 _WIDTH, _MARGIN, _TOP = 960, 20, 66
 _START, _VALUE, _BAR, _STEP, _GAP = 250.0, 60.0, 9, 26, 12
+_LEAST = 4.0  # width of a bar of zero, so that its color shows
 
 # Text that reads on white and on near-black; each is exact where the page's scheme is known.
 _STYLE = """\
@@ -66,7 +67,7 @@ def draw_chart(report: Mapping[str, Any]) -> str:
             last = bar.family
         parts.append(_text("label", _START - 8, y + _BAR + 4, bar.kind))
         for place, (kind, value) in enumerate((("theirs", bar.off), ("ours", bar.on))):
-            top, length = y + place * (_BAR + 1), max(1.0, room * value / longest)
+            top, length = y + place * (_BAR + 1), max(_LEAST, room * value / longest)
             parts.append(
                 f'<rect class="{kind}" x="{_START:g}" y="{top:g}" width="{length:.1f}" '
                 f'height="{_BAR}" rx="2"/>'
@@ -82,7 +83,12 @@ def draw_chart(report: Mapping[str, Any]) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" '
             f'role="img" aria-label="{label}">',
             f"<style>{_STYLE}</style>",
-            _text("title", _MARGIN, 28, "Known tokens that a turn computes again"),
+            _text(
+                "title",
+                _MARGIN,
+                28,
+                "Known tokens that a turn computes again, in tokens a turn (shorter is better)",
+            ),
             *_legend(),
             *parts,
             _text(

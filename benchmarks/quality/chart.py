@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import typer
 _WIDTH, _HEIGHT, _MARGIN = 960, 400, 20
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74.0, 590.0, 84.0, 336.0  # of the points
 _BARS, _LABEL, _VALUE, _BAR, _STEP = 640.0, 100.0, 40.0, 14, 24
-_NEAR = 110.0  # labels closer than this would overlap
+_CHARACTER = 7.0  # upper bound for the width of a label's character
 _LINE = 14.0
 _MAX_BITS = 17.0
 _SOURCE = "python -m benchmarks quality"
@@ -58,16 +59,19 @@ def draw_chart(report: Mapping[str, Any]) -> str:
     )
     label = escape(f"Perplexity over bits a weight: {spoken}", {'"': "&quot;"})
     text, chats = report["text"], report["chats"]
-    note = f"{text['chunks']} chunks of {text['chunk_tokens']:,} tokens; {_SOURCE}"
+    note = (
+        f"{text['chunks']} chunks of {text['chunk_tokens']:,} tokens, one answer of "
+        f"{chats['tokens']} tokens; {_SOURCE}"
+    )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
             f'role="img" aria-label="{label}">',
             f"<style>{_STYLE}</style>",
             _text("title", _MARGIN, 28, f"{report['model']['name']}: quality of each kind"),
-            _text("name", _MARGIN, 58, "Perplexity over the first kind's, lower is better"),
+            _text("name", _MARGIN, 58, "Perplexity over the first kind's (lower is better)"),
             *_scatter(points),
-            _text("name", _BARS, 58, f"Tokens a second, one answer of {chats['tokens']}"),
+            _text("name", _BARS, 58, "Tokens a second (longer is better)"),
             *_bars(points),
             _text("note", _MARGIN, _HEIGHT - 12, note),
             "</svg>\n",
@@ -88,38 +92,53 @@ def points_of(report: Mapping[str, Any]) -> list[Point]:
 
 
 def _scatter(points: Sequence[Point]) -> list[str]:
-    """Return axes with ticks, points, and labels moved down where two would overlap."""
-    lowest = min(1.0, *(point.ratio for point in points))
-    highest = max(1.01, *(point.ratio for point in points))
+    """Return axes with round ticks, points, and labels that do not overlap."""
+    step, low, high = _round_axis([1.0, *(point.ratio for point in points)])
     bits = max(_MAX_BITS, *(point.bits for point in points))
-    room = (highest - lowest) * 0.1
 
     def x_of(value: float) -> float:
         return _LEFT + (_RIGHT - _LEFT) * value / bits
 
     def y_of(value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * (value - lowest + room) / (highest - lowest + 2 * room)
+        return _BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low)
 
     parts = []
-    for step in range(5):
-        value = lowest + (highest - lowest) * step / 4
+    for index in range(round((high - low) / step) + 1):
+        value = low + index * step
         y = y_of(value)
         parts.append(f'<line x1="{_LEFT:g}" y1="{y:.1f}" x2="{_RIGHT:g}" y2="{y:.1f}"/>')
-        parts.append(_text("label", _LEFT - 8, y + 4, f"{value:.3f}"))
+        parts.append(_text("label", _LEFT - 8, y + 4, f"{value:.{2 if step >= 0.01 else 3}f}"))
     for value in range(0, int(bits) + 1, 4):
         parts.append(_text("tick", x_of(value), _BOTTOM + 18, f"{value}"))
     parts.append(_text("tick", (_LEFT + _RIGHT) / 2, _BOTTOM + 36, "bits a weight"))
-    placed: list[tuple[float, float]] = []
+    boxes = [(x_of(p.bits) - 6, y_of(p.ratio) - 6, x_of(p.bits) + 6) for p in points]
     for point in sorted(points, key=lambda each: -each.ratio):
         x, y = x_of(point.bits), y_of(point.ratio)
         parts.append(f'<circle class="{point.kind}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
-        at = y - 9
-        for other_x, other_y in sorted(placed, key=lambda each: each[1]):
-            if abs(other_x - x) < _NEAR and abs(other_y - at) < _LINE:
-                at = other_y + _LINE
-        placed.append((x, at))
-        parts.append(_text(f"tick {point.kind}", x, at, point.name))
+        width, is_left = _CHARACTER * len(point.name), point.kind == "ours" or x > _RIGHT - 120
+        left, top = (x - 10 - width if is_left else x + 10), y - 6
+        while any(
+            left < other_right and other_left < left + width and abs(top - other_top) < _LINE
+            for other_left, other_top, other_right in boxes
+        ):
+            top += 1
+        boxes.append((left, top, left + width))
+        side = "label" if is_left else "value"
+        at = x - 10 if is_left else x + 10
+        parts.append(_text(f"{side} {point.kind}", at, top + 10, point.name))
+        if top - y > _LINE / 2:
+            end = x - 8 if is_left else x + 8
+            parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{top + 6:.1f}"/>')
     return parts
+
+
+def _round_axis(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return step and ends of an axis with four to nine round ticks around the values."""
+    spread = max(max(values) - min(values), 1e-3)
+    power = 10 ** math.floor(math.log10(spread / 4))
+    step = next(power * each for each in (1, 2, 5, 10) if spread / (power * each) <= 6)
+    low, high = math.floor(min(values) / step) * step, math.ceil(max(values) / step) * step
+    return step, low, max(high, low + step)
 
 
 def _bars(points: Sequence[Point]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -103,6 +104,24 @@ def test_the_picture_is_well_formed_and_names_each_point() -> None:
     assert len(list(root.iter(f"{SVG}rect"))) == 2  # the file was not timed
     assert {"none", "int4", "llama.cpp Q8_0"} <= set(texts)
     assert "int4 4.5 bits, 1.250" in root.attrib["aria-label"]
+
+
+def test_labels_of_close_points_do_not_overlap() -> None:
+    made = report()
+    for name in ("kv-int8", "int8", "int4-nearest"):
+        made["kinds"][name] = {**made["kinds"]["none"], "ratio_half": 1.001}
+    for name in ("F16", "Q4_K_M"):
+        made["llama_cpp"][name] = {**made["llama_cpp"]["Q8_0"], "bits_per_weight": 15.9}
+    boxes = []
+    for text in ElementTree.fromstring(draw_chart(made)).iter(f"{SVG}text"):
+        kinds, width = text.attrib["class"].split(), 6.5 * len(text.text or "")
+        if {"ours", "theirs"} & set(kinds):
+            x, y = float(text.attrib["x"]), float(text.attrib["y"])
+            left = x - width if "label" in kinds else x
+            boxes.append((left, left + width, y))
+    assert len(boxes) == 8
+    for (left, right, y), (other_left, other_right, other_y) in itertools.combinations(boxes, 2):
+        assert right <= other_left or other_right <= left or abs(y - other_y) >= 12
 
 
 def test_figures_of_llama_cpp_are_read_from_its_output() -> None:

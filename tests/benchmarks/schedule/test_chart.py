@@ -45,8 +45,8 @@ def texts(svg: str) -> list[str]:
 def test_each_pool_has_its_hits_and_ratios() -> None:
     written = texts(chart.draw_chart(records()))
     assert [text for text in written if text.startswith("Pool of")] == [
-        "Pool of 20 %: hits, over the best",
-        "Pool of 50 %: hits, over the best",
+        "Pool of 20 %: hits (longer is better)",
+        "Pool of 50 %: hits (longer is better)",
     ]
     for shown in ("100 %", "50 %", "0.50", "1.50"):
         assert written.count(shown) >= 2, shown
