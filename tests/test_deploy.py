@@ -57,6 +57,14 @@ def probes() -> dict[str, Any]:
     return {name: container()[name]["httpGet"] for name in names}
 
 
+def test_the_volume_belongs_to_the_user_of_the_image() -> None:
+    steps = instructions()
+    volume = next(i for i, (name, _) in enumerate(steps) if name == "VOLUME")
+    folder = steps[volume][1]
+    made = [rest for name, rest in steps[:volume] if name == "RUN" and "install -d" in rest]
+    assert any(re.search(rf"install -d -o yaie -g yaie {folder}$", rest) for rest in made)
+
+
 def test_every_probe_asks_a_path_that_needs_no_key() -> None:
     served = {each.path for each in standard_endpoints()}
     found = {name: probe["path"] for name, probe in probes().items()}
