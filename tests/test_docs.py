@@ -99,7 +99,7 @@ def test_the_table_of_settings_is_the_settings() -> None:
     rows = re.findall(r"^\| `(YAIE_\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
     settings = {each.variable: each for each in SETTINGS.values()}
     named = [variable for variable, _, _ in rows]
-    assert named == [*settings, *sorted(CLIENT_VARIABLES), *sorted(LIBRARY_VARIABLES)]
+    assert sorted(named) == sorted([*settings, *CLIENT_VARIABLES, *LIBRARY_VARIABLES])
     for variable, default, meaning in rows:
         if variable not in settings:
             continue
@@ -155,3 +155,35 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 150
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    seen, open_pages = set(), ["docs/index.md"]
+    while open_pages:
+        page = open_pages.pop()
+        seen.add(page)
+        for target, _ in _LINK.findall(TEXTS[page]):
+            path = (ROOT / page).parent / target if target else ROOT / page
+            name = str(path.resolve().relative_to(ROOT)) if path.exists() else ""
+            if name in TEXTS and name not in seen:
+                open_pages.append(name)
+    assert {page for page in TEXTS if page.startswith("docs/")} <= seen
+
+
+def test_every_decision_has_a_number_a_status_and_a_place_in_the_list() -> None:
+    listed = TEXTS["docs/decisions/README.md"]
+    for page, text in TEXTS.items():
+        if re.match(r"docs/decisions/\d", page):
+            number = int(Path(page).name[:4])
+            title, _, status, *_ = text.splitlines()
+            assert title.startswith(f"# {number}. "), page
+            assert re.match(r"Status: (accepted|superseded by)", status), page
+            assert f"| [{number}]({Path(page).name}) |" in listed, page
+
+
+def test_the_site_has_every_page_of_the_guides_and_the_reference() -> None:
+    named = set(re.findall(r"[\w/.-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    folders = ("docs/guides/", "docs/reference/", "docs/internals/")
+    pages = {page.removeprefix("docs/") for page in TEXTS if page.startswith(folders)}
+    assert pages <= named
+    assert all((ROOT / "docs" / name).is_file() for name in named)

@@ -329,7 +329,7 @@ def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: in
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=40)
 def test_the_tokens_admitted_before_an_aged_request_are_bounded(seed: int) -> None:
-    """A / 0.6 and k + 2 longest prompts, as docs/guides/scheduling.md says."""
+    """A / 0.6 and k + 2 longest prompts: the bound of decision 10."""
     rng = random.Random(seed)
     queue, longest = Queue("prefix-aware", max_step_rows=1), 100  # patience of 64 tokens
     numbers = itertools.count()

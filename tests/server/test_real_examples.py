@@ -14,17 +14,23 @@ import requests
 from tests.server.real_server import WAIT_S, Server
 
 pytestmark = pytest.mark.integration
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "http-api.md"
-COMMANDS = re.findall(r"^```\n(curl .+?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "reference").glob("*.md"))
+COMMANDS = [
+    command
+    for page in PAGES
+    for command in re.findall(
+        r"^```\n(curl .+?)^```", page.read_text(encoding="utf-8"), re.M | re.S
+    )
+]
 CHAT = {"model": "tiny", "messages": [{"role": "user", "content": "the plan?"}], "max_tokens": 8}
 
 
 @pytest.mark.skipif(
-    shutil.which("curl") is None, reason="needs the program curl, whose commands the page shows"
+    shutil.which("curl") is None, reason="needs the program curl, whose commands the pages show"
 )
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_the_page_work(server: Server, command: str) -> None:
-    command = command.replace("http://127.0.0.1:8000", server.url).replace("builtin", "tiny")
+def test_commands_of_the_pages_work(server: Server, command: str) -> None:
+    command = command.replace("http://127.0.0.1:8000", server.url).replace("smollm2", "tiny")
     done = subprocess.run(
         f"set -f; {command} --silent --fail-with-body".replace("\n --silent", " --silent"),
         shell=True,

@@ -86,7 +86,7 @@ class RequestBody(BaseModel):
     model: Annotated[
         str | None,
         Used(
-            "404 for a name that is not served. An empty name counts as none.",
+            "404 for a name that is not served. An empty name means the default.",
             "the one served",
             example="builtin",
         ),

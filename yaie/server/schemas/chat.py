@@ -65,7 +65,7 @@ class ChatBody(GenerationBody):
     ] = None
     max_tokens: Annotated[
         WholeNumber | None,
-        Used("The older name of `max_completion_tokens`.", "the rest of the context", 64),
+        Used("Older name of `max_completion_tokens`.", "the rest of the context", 64),
     ] = None
     logprobs: Annotated[
         bool | None, Used("Logprobs of the sampled tokens.", "false", example=True)
@@ -82,7 +82,7 @@ class ChatBody(GenerationBody):
     functions: Annotated[
         list[Any] | None,
         Used(
-            "The older form of `tools`. The answer then has a `function_call` in place of "
+            "The older field for `tools`. The answer then has a `function_call` in place of "
             "`tool_calls`, and the `finish_reason` of that name.",
             example=[_A_TOOL["function"]],
         ),
@@ -120,8 +120,8 @@ class ChatBody(GenerationBody):
     continue_final_message: Annotated[
         bool | None,
         Extension(
-            "Continue the text of the last message in place of a new one. "
-            "`add_generation_prompt` must then be false, or left out.",
+            "Continue the text of the last message instead of a new one. "
+            "`add_generation_prompt` must then be false or missing.",
             "false",
             example=True,
         ),

@@ -51,7 +51,7 @@ class CompletionBody(GenerationBody):
     echo: Annotated[
         bool | None,
         Used(
-            "The prompt before the completion; with `logprobs` those of the prompt too.",
+            "The prompt before the completion; with `logprobs` the prompt's logprobs too.",
             "false",
             example=True,
         ),

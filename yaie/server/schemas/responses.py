@@ -72,8 +72,8 @@ class ResponsesBody(RequestBody):
     store: Annotated[
         bool | None,
         Used(
-            "Keep the response, at most `YAIE_RESPONSE_STORE_BYTES` of them all. The answer's "
-            "`store` says whether it is kept.",
+            "Store the response; all stored responses take at most `YAIE_RESPONSE_STORE_BYTES`. "
+            "The answer's `store` tells whether it is stored.",
             "true",
             example=False,
         ),
@@ -94,7 +94,7 @@ class ResponsesBody(RequestBody):
     ] = None
     top_logprobs: Annotated[
         WholeNumber | None,
-        Used("0 to 20: logprobs of the most likely tokens too, with those of `include`.", "0", 2),
+        Used("0 to 20: logprobs of the most likely tokens too, with `include`.", "0", 2),
     ] = None
     stream: Annotated[
         bool | None, Used("Server-sent events while tokens arrive.", "false", example=True)

@@ -89,7 +89,7 @@ class GenerationBody(StructuredFields):
     stream_options: Annotated[
         StreamOptions | None,
         Used(
-            "`include_usage`: the usage as a last chunk. `continuous_usage_stats`: beside it, the "
+            "`include_usage`: the usage as a last chunk. `continuous_usage_stats`: also the "
             "usage so far in every chunk. Other keys are reported as ignored.",
             example={"include_usage": True},
         ),
@@ -196,7 +196,7 @@ class GenerationBody(StructuredFields):
         ),
     ] = None
     skip_special_tokens: Annotated[
-        bool | None, Extension("Leave out special tokens from the text.", "true", example=False)
+        bool | None, Extension("Omit special tokens from the text.", "true", example=False)
     ] = None
     include_stop_str_in_output: Annotated[
         bool | None, Extension("End the text with its stop string.", "false", example=True)
