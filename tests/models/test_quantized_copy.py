@@ -14,6 +14,8 @@ from safetensors.torch import load_file
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.models.quantized import pack
+from tests.models.test_gguf_model import make_model, write_model
+from tests.models.test_wrappers import BY_NAME
 from yaie import LLM, SamplingParams
 from yaie.base.errors import ConfigError
 from yaie.base.settings import BUILTIN_MODEL, EngineConfig
@@ -86,6 +88,19 @@ def test_a_copy_has_the_weights_of_quantization_at_load(
     source = plain_folder(name, tmp_path / "plain")
     write_quantized_copy(config_of(source, **settings), tmp_path / "copy")
     check_equal(load_model(config_of(tmp_path / "copy")), load_model(config_of(source, **settings)))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("source", ["file.gguf", "qwen2.5-vl"])
+def test_gguf_files_and_wrappers_have_copies_of_their_text(source: str, tmp_path: Path) -> None:
+    plain = tmp_path / source
+    if source.endswith(".gguf"):
+        write_model(plain, "llama", make_model("llama"))
+    else:
+        BY_NAME[source].build().save_pretrained(plain)  # type: ignore[operator]
+    config = config_of(plain, quantization="int8")
+    write_quantized_copy(config, tmp_path / "copy")
+    check_equal(load_model(config_of(tmp_path / "copy")), load_model(config))
 
 
 @pytest.mark.integration
