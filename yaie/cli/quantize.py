@@ -12,7 +12,6 @@ from yaie.cli import terminal
 from yaie.cli.options import ENGINE_FLAGS, settings_options
 
 _FLAGS = (
-    "quantization",
     "calibrate",
     "dtype",
     "max_model_len",
@@ -20,7 +19,6 @@ _FLAGS = (
     "memory_bytes",
     "revision",
 )
-_DEFAULT = "int4"
 
 
 @settings_options([flag for flag in ENGINE_FLAGS if flag.name in _FLAGS])
@@ -28,6 +26,7 @@ def quantize(
     model: Annotated[str, typer.Argument(help="folder, GGUF file or repository", metavar="MODEL")],
     out: Annotated[Path, typer.Argument(help="new folder", metavar="OUT")],
     *,
+    quantization: Annotated[str, typer.Option(help="int8 or int4", metavar="TEXT")] = "int4",
     uniform: Annotated[
         bool,
         typer.Option("--uniform", help="value projections in int4 too, which vLLM and SGLang need"),
@@ -35,14 +34,14 @@ def quantize(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     settings: dict[str, Any],
 ) -> None:
-    """Quantize a model once and write it as a compressed-tensors checkpoint [int4].
+    """Quantize a model once and write it as a compressed-tensors checkpoint.
 
     The weights equal those of --quantization at load, without the time to calibrate at each start.
     """
     from yaie.base.settings import load_settings
     from yaie.models.load.quantized_copy import write_quantized_copy
 
-    given = {"quantization": _DEFAULT, **settings, "model": model}
+    given = {**settings, "model": model, "quantization": quantization}
     config = load_settings(**given).engine_config()
     terminal.note(f"quantizing {config.source} to {config.quantization} …")
     folder = write_quantized_copy(config, out, is_uniform=uniform)
