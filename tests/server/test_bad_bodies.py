@@ -82,7 +82,7 @@ def test_the_context_error_holds_the_numbers(http: TestClient) -> None:
     for path, body, subject in (
         (TEXT, {"prompt": [5] * 300}, "prompt has 300"),
         (TEXT, {"prompt": "the " * 600}, "prompt has "),
-        (CHAT, long_chat, "the messages have "),
+        (CHAT, long_chat, "messages has "),
     ):
         message = check_error(http.post(path, json=body))["message"]
         assert message.startswith("this model's maximum context length is 256 tokens, but ")

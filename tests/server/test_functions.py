@@ -129,6 +129,8 @@ def test_the_client_reads_its_own_names(http: TestClient, monkeypatch: pytest.Mo
     assert error["message"].startswith(
         "function_call.name must be the name of one of the functions"
     )
+    error = post("/v1/chat/completions", functions=FUNCTIONS * 513).json()["error"]
+    assert error["message"].startswith("functions has ")
     loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
     monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
     assert post("/v1/chat/completions").headers["X-YAIE-Ignored-Params"] == "functions"

@@ -29,8 +29,7 @@ _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuati
 
 def tokens_of(name: str, number: int | str) -> str:
     """Return the clause that a prompt, by its name in errors, has a number of tokens."""
-    subject = "the messages have" if name == "messages" else f"{name} has"
-    return f"{subject} {number} tokens"
+    return f"{name} has {number} tokens"
 
 
 class Tokenizer:

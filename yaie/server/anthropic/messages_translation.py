@@ -22,11 +22,12 @@ from yaie.server.requests.checks import (
     check_common,
     check_unused,
     list_reported,
+    rename_field,
 )
 from yaie.server.requests.comparison import read_response_id
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
-from yaie.server.schemas.chat import ChatBody
+from yaie.server.schemas.chat import ChatBody, FieldNames
 from yaie.server.schemas.messages import CountedMessagesBody, MessagesBody
 from yaie.server.schemas.tokens import InputTokenCount
 from yaie.text.output_parts import Part
@@ -41,10 +42,11 @@ _NAMES = {
     "thinking_token_budget": "thinking.budget_tokens",
     "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
 }
-_PREFIXES = (
-    ("response_format.json_schema.", "output_config.format."),
-    (".function.parameters", ".input_schema"),
-    (".function.", "."),
+_FIELDS = FieldNames(
+    function="",
+    parameters="input_schema",
+    response_format="output_config.format",
+    json_schema="output_config.format",
 )
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "cache_salt", "priority")
 
@@ -61,7 +63,7 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
     fields["stop"] = body.stop_sequences or None
     fields.update({name: getattr(body, name) for name in _SAMPLING})
     try:
-        call = translator.chat(ChatBody(**fields))
+        call = translator.chat(ChatBody(**fields).with_names(_FIELDS))
     except InvalidRequest as error:
         raise translate_error(error) from None
     call = replace(
@@ -75,7 +77,7 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
 
 def chat_of(translator: Translator, body: CountedMessagesBody) -> ChatBody:
     """Return the chat completion with the same prompt. Raises `InvalidRequest`."""
-    return ChatBody(**_chat_fields(translator, body))
+    return ChatBody(**_chat_fields(translator, body)).with_names(_FIELDS)
 
 
 def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
@@ -187,11 +189,7 @@ def translate_error(error: InvalidRequest) -> InvalidRequest:
             "it; end with a user turn",
             param="messages",
         )
-    ours = _NAMES.get(given, given)
-    message = error.message.replace(given, ours, 1)
-    for theirs, name in _PREFIXES:
-        ours, message = ours.replace(theirs, name), message.replace(theirs, name)
-    return type(error)(message, param=ours, code=error.code)
+    return rename_field(error, _NAMES.get(given, given))
 
 
 def _list_ignored(
@@ -210,7 +208,7 @@ def _set_id(call: Call, body: MessagesBody) -> Call:
     response_id = f"msg_{uuid.uuid4().hex}"
     (request,) = call.requests
     grammar = request.grammar
-    if grammar is not None and grammar.param.startswith("response_format"):
+    if grammar is not None and grammar.param.startswith("output_config"):
         grammar = replace(grammar, param="output_config.format")
     request = replace(request, request_id=response_id, grammar=grammar)
     turn = call.next_turn

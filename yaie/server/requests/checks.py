@@ -165,10 +165,17 @@ def check_patterns(given: object) -> tuple[str, ...]:
     return found
 
 
+def rename_field(error: InvalidRequest, name: str) -> InvalidRequest:
+    """Return the error of a field with another name of the field."""
+    message = error.message.replace(error.param or name, name, 1)
+    return type(error)(message, param=name, code=error.code)
+
+
 def field_name(param: str | None, body: GenerationBody) -> str | None:
     """Return the client's name for a field of `SamplingParams`."""
-    if param == "max_tokens" and getattr(body, "max_completion_tokens", None) is not None:
-        return "max_completion_tokens"
+    if param == "max_tokens" and isinstance(body, ChatBody):
+        is_newer = body.max_completion_tokens is not None
+        return body.names.max_tokens or ("max_completion_tokens" if is_newer else param)
     if param == "prompt_logprobs":
         return "logprobs"
     return param

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.base.types import Grammar
 from yaie.engine.grammar.source_limits import check_size
+from yaie.server.schemas.chat import ChatBody, FieldNames
 from yaie.server.schemas.shared_fields import GenerationBody
 
 _Read = Callable[[Any, str], Grammar | None]
@@ -23,16 +25,20 @@ def grammar_of(body: GenerationBody) -> Grammar | None:
     Raises `InvalidRequest` for a wrong shape, or for two fields that each give a grammar.
     """
     found: Grammar | None = None
-    for name, read in _READERS.items():
+    names = body.names if isinstance(body, ChatBody) else FieldNames()
+    readers: dict[str, _Read] = {"response_format": partial(_response_format, names), **_READERS}
+    for name, read in readers.items():
         value = getattr(body, name)
         if value is None or value in ("", []):
             continue  # other servers' clients send these for unused fields
-        grammar = read(value, name)
+        param = names.response_format if name == "response_format" else name
+        grammar = read(value, param)
         if grammar is None:
             continue
         if found is not None:
             raise InvalidRequest(
-                f"{name} and {found.param} both constrain the answer; send one of them", param=name
+                f"{param} and {found.param} both constrain the answer; send one of them",
+                param=param,
             )
         found = grammar
     if found is not None:
@@ -40,7 +46,7 @@ def grammar_of(body: GenerationBody) -> Grammar | None:
     return found
 
 
-def _response_format(value: Any, param: str) -> Grammar | None:
+def _response_format(names: FieldNames, value: Any, param: str) -> Grammar | None:
     kind = value.get("type") if isinstance(value, dict) else None
     if kind is None:
         raise InvalidRequest(f"{param} must be an object with a type", param=param)
@@ -51,7 +57,7 @@ def _response_format(value: Any, param: str) -> Grammar | None:
             return _schema(value["schema"], f"{param}.schema")
         return Grammar(kind="json_object", param=param)
     if kind == "json_schema":
-        return _schema_format(value, param)
+        return _schema_format(value, names)
     raise UnsupportedParameter(
         f"{param} of type {str(kind)[:40]!r} is not supported; use 'text', 'json_object' or "
         "'json_schema'",
@@ -59,11 +65,10 @@ def _response_format(value: Any, param: str) -> Grammar | None:
     )
 
 
-def _schema_format(value: Mapping[str, Any], param: str) -> Grammar:
-    inner = value.get("json_schema")
-    where = f"{param}.json_schema"
+def _schema_format(value: Mapping[str, Any], names: FieldNames) -> Grammar:
+    inner, where = value.get("json_schema"), names.json_schema
     if inner is None and value.get("schema") is not None:
-        return _schema(value["schema"], f"{param}.schema")  # as in llama.cpp
+        return _schema(value["schema"], f"{names.response_format}.schema")  # as in llama.cpp
     if not isinstance(inner, dict):
         raise InvalidRequest(f"{where} must be an object with a schema", param=where)
     name, strict = inner.get("name"), inner.get("strict")
@@ -159,7 +164,6 @@ def _read_structured(value: Any, param: str) -> Grammar | None:
 
 
 _READERS: Mapping[str, _Read] = {
-    "response_format": _response_format,
     "structured_outputs": _read_structured,
     "guided_json": _schema,
     "guided_regex": _regex,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from yaie.base.errors import InvalidRequest
-from yaie.server.schemas.chat import ChatBody
+from yaie.server.schemas.chat import ChatBody, FieldNames
 from yaie.text.contents import content_text
 
-_NAMES = (
-    (re.compile(r"tools\[(\d+)\](\.function)?"), r"functions[\1]"),
-    (re.compile(r"\btool_choice(\.function)?"), "function_call"),
-    (re.compile(r"\btools\b"), "functions"),
-)
+NAMES = FieldNames(tools="functions", function="", tool_choice="function_call")
 
 
 def calls_functions(body: ChatBody) -> bool:
@@ -41,22 +36,16 @@ def with_tools(body: ChatBody) -> ChatBody:
                 param="function_call",
             )
         changes.update(tool_choice=_choice(body.function_call), function_call=None)
-    return body.model_copy(update=changes) if changes else body
+    if not changes:
+        return body
+    changed = body.model_copy(update=changes)
+    is_named = body.functions or body.function_call is not None
+    return changed.with_names(NAMES) if is_named else changed
 
 
-def restore_names(error: InvalidRequest, body: ChatBody) -> InvalidRequest:
-    """Return the error of a body in the form of tools with the names of the client's fields."""
-    if not body.functions and body.function_call is None:
-        return error
-    param = None if error.param is None else restore_text(error.param)
-    return type(error)(restore_text(error.message), param=param, code=error.code)
-
-
-def restore_text(text: str) -> str:
-    """Return a text about fields with the older names."""
-    for pattern, name in _NAMES:
-        text = pattern.sub(name, text)
-    return text
+def restore_name(field: str) -> str:
+    """Return the older name of a field of chats."""
+    return {"tools": NAMES.tools, "tool_choice": NAMES.tool_choice}.get(field, field)
 
 
 def _choice(given: object) -> Any:

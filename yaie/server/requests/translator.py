@@ -28,6 +28,7 @@ from yaie.server.requests.checks import (
     chat_logprobs,
     check_common,
     check_reasoning_effort,
+    field_name,
     first_given,
     list_ignored,
     prompt_logprobs,
@@ -38,8 +39,7 @@ from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
     calls_functions,
     read_echo,
-    restore_names,
-    restore_text,
+    restore_name,
     with_tools,
 )
 from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, read_prompts
@@ -91,13 +91,10 @@ class Translator:
 
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
-        try:
-            call = self._chat_call(with_tools(body))
-        except InvalidRequest as error:
-            raise restore_names(error, body) from None
+        call = self._chat_call(with_tools(body))
         if not calls_functions(body):
             return call
-        ignored = tuple(map(restore_text, call.ignored))
+        ignored = tuple(map(restore_name, call.ignored))
         return replace(call, calls_functions=True, ignored=ignored, next_turn=None)
 
     def _chat_call(self, body: ChatBody) -> Call:
@@ -112,8 +109,8 @@ class Translator:
             prompt_logprobs=prompt_logprobs(body),
         )
         prompt = self._chat_prompt(body, longest=self._info.max_model_len)
-        limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
-        self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
+        limit_name = field_name("max_tokens", body) or "max_tokens"
+        self.prompts.check(prompt, body.names.messages, body, sampling.max_tokens, limit_name)
         call = self._call("chatcmpl", body, [prompt], sampling)
         form = detect_format(self._chat.source, self._tool_call_parser)
         (request,) = call.requests
@@ -154,18 +151,12 @@ class Translator:
 
     def chat_prompt(self, body: ChatBody) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`."""
-        try:
-            return self._chat_prompt(with_tools(body))
-        except InvalidRequest as error:
-            raise restore_names(error, body) from None
+        return self._chat_prompt(with_tools(body))
 
     def chat_text(self, body: ChatBody) -> str:
         """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
-        try:
-            body = with_tools(body)
-            return self._chat.render_text(body.messages, **self._rendering(body))
-        except InvalidRequest as error:
-            raise restore_names(error, body) from None
+        body = with_tools(body)
+        return self._chat.render_text(body.messages, **self._rendering(body))
 
     def digest(self, body: ChatBody, num_tokens: int = 0) -> Digest:
         """Return the digest of a conversation. Raises as `chat`."""

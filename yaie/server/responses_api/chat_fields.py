@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.server.requests.checks import check_unused, list_reported, plain
+from yaie.server.schemas.chat import FieldNames
 from yaie.server.schemas.responses import ResponsesBody
 
 LOGPROBS = "message.output_text.logprobs"
@@ -117,31 +117,27 @@ def chat_format(body: ResponsesBody) -> dict[str, Any] | None:
     }
 
 
-_PLACES = (
-    (re.compile(r"tools\[(\d+)\]\.function"), r"tools[\1]"),
-    (re.compile(r"tool_choice\.(allowed_tools|function)(?=\.)"), "tool_choice"),
-    (re.compile(r"tool_choice\.allowed_tools"), "tool_choice"),
-    (re.compile(r"(tool_choice(\.tools\[\d+\])?)\.function"), r"\1"),
-    (re.compile(r"response_format(\.json_schema)?"), "text.format"),
-    (re.compile(r"\bmax_(completion_)?tokens\b"), "max_output_tokens"),
-    (re.compile(r"\breasoning_effort\b"), "reasoning.effort"),
-    (re.compile(r"\bmessages have\b"), "input has"),
-    (re.compile(r"\bmessages(?= (is|are|has|have|hold)\b)|^messages$"), "input"),
+NAMES = FieldNames(
+    messages="input",
+    max_tokens="max_output_tokens",
+    function="",
+    allowed_tools="tool_choice",
+    response_format="text.format",
+    json_schema="text.format",
 )
-_MESSAGE = re.compile(r"messages\[(\d+)\]")
+_NAMES = {
+    "response_format": "text.format",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "messages": "input",
+}
 
 
-def translate_names(text: str, sources: list[str]) -> str:
-    """Return a text about fields of a chat with the names of this API.
-
-    `sources`: the place of each message in this request.
-    """
-
-    def source(match: re.Match[str]) -> str:
-        at = int(match[1])
-        return sources[at] if at < len(sources) else "input"
-
-    text = _MESSAGE.sub(source, text)
-    for pattern, name in _PLACES:
-        text = pattern.sub(name, text)
-    return text
+def translate_name(field: str, sources: Sequence[str] = ()) -> str:
+    """Return this API's name of a chat's field. `sources`: the place of each message here."""
+    if not field.startswith("messages["):
+        return _NAMES.get(field, field)
+    number, _, rest = field.removeprefix("messages[").partition("]")
+    at = int(number)
+    return (sources[at] if at < len(sources) else "input") + rest

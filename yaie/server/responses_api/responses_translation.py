@@ -10,19 +10,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest
-from yaie.base.types import GenerationRequest
 from yaie.server.http.body import refusal
 from yaie.server.requests.call import Call
-from yaie.server.requests.checks import check_common
+from yaie.server.requests.checks import check_common, rename_field
 from yaie.server.requests.comparison import read_response_id
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.responses_api.chat_fields import (
     LOGPROBS,
+    NAMES,
     chat_format,
     chat_tools,
     check_fields,
-    translate_names,
+    translate_name,
     without_effect,
 )
 from yaie.server.responses_api.chat_messages import Messages
@@ -70,7 +70,7 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
     turn, messages = _turn(body)
     with _names_of(messages):
         call = _fitting(translator, body, messages)
-    names = [translate_names(name, []) for name in call.ignored] + without_effect(body)
+    names = [translate_name(name) for name in call.ignored] + without_effect(body)
     if body.store and not turn.is_stored:
         names.append("store")
     response_id = new_id("resp")
@@ -79,7 +79,7 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
         call,
         next_turn=next_turn and replace(next_turn, sent_back=_send_back, names_results=True),
         response_id=response_id,
-        requests=tuple(_request(each, response_id) for each in call.requests),
+        requests=tuple(replace(each, request_id=response_id) for each in call.requests),
         ignored=tuple(names),
         body=turn,
         is_compared=body.prompt_cache_options is not None,
@@ -111,9 +111,7 @@ def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens
         else:
             check_common(chat)
             number = len(translator.chat_prompt(chat))
-    names = [translate_names(name, []) for name in translator.list_ignored(chat)] + without_effect(
-        body
-    )
+    names = [translate_name(name) for name in translator.list_ignored(chat)] + without_effect(body)
     return Tokens(ResponseInputTokens(input_tokens=number), tuple(names))
 
 
@@ -171,14 +169,6 @@ def _names_of(messages: Messages) -> Iterator[None]:
         raise _translate_error(error, messages.sources) from None
 
 
-def _request(request: GenerationRequest, response_id: str) -> GenerationRequest:
-    """Return a chat's request with the id of the response, and with this API's names."""
-    grammar = request.grammar
-    if grammar is not None:
-        grammar = replace(grammar, param=translate_names(grammar.param, []))
-    return replace(request, request_id=response_id, grammar=grammar)
-
-
 def _conversation(body: ResponsesBody) -> Link | None:
     """Return the conversation that the request continues."""
     previous = body.previous_response_id
@@ -210,12 +200,12 @@ def _chat_body(body: ResponsesBody, messages: list[dict[str, Any]]) -> ChatBody:
     )
     if LOGPROBS in (body.include or ()):
         fields.update(logprobs=True, top_logprobs=body.top_logprobs or 0)
-    return ChatBody.model_validate(
-        {name: value for name, value in fields.items() if value is not None}
-    )
+    given = {name: value for name, value in fields.items() if value is not None}
+    return ChatBody.model_validate(given).with_names(NAMES)
 
 
 def _translate_error(error: InvalidRequest, sources: list[str]) -> InvalidRequest:
     """Return the error of a chat with the names of this API's fields."""
-    param = None if error.param is None else translate_names(error.param, sources)
-    return type(error)(translate_names(error.message, sources), param=param, code=error.code)
+    if error.param is None:
+        return error
+    return rename_field(error, translate_name(error.param, sources))

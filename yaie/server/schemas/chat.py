@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from yaie.server.schemas import unused
 from yaie.server.schemas.base import Extension, Unused, Used
@@ -40,6 +41,21 @@ _MESSAGE = {
         },
     },
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNames:
+    """The client's names of a chat's fields, for errors. Other APIs are translated to a chat."""
+
+    messages: str = "messages"
+    max_tokens: str | None = None  # one of OpenAI's two
+    tools: str = "tools"
+    function: str = ".function"  # in a tool, and in a choice
+    parameters: str = "parameters"
+    tool_choice: str = "tool_choice"
+    allowed_tools: str = "tool_choice.allowed_tools"
+    response_format: str = "response_format"
+    json_schema: str = "response_format.json_schema"
 
 
 class ChatBody(GenerationBody):
@@ -144,3 +160,15 @@ class ChatBody(GenerationBody):
             example={"enable_thinking": False},
         ),
     ] = None
+    _names: FieldNames = PrivateAttr(default=FieldNames())
+
+    @property
+    def names(self) -> FieldNames:
+        """The client's names of the fields."""
+        return self._names
+
+    def with_names(self, names: FieldNames) -> Self:
+        """Return the body with other names for errors."""
+        body = self.model_copy()
+        body._names = names
+        return body
