@@ -24,8 +24,8 @@ def run(
 ) -> None:
     """Serve a model until a signal, as `yaie serve` does; return after the drain.
 
-    `model`, `tools` and `settings` are those of `ApiServer`: names of flags with `_`, such as
-    `num_slots`, `api_key`, `log_level`, `ssl_certfile` and `ssl_keyfile`. The address is
+    `model`, `tools` and `settings` are the arguments of `ApiServer`: names of flags with `_`, such
+    as `num_slots`, `api_key`, `log_level`, `ssl_certfile` and `ssl_keyfile`. The address is
     127.0.0.1:8000 unless given. Raises `ConfigError`, and the error of an engine that cannot start.
     """
     from yaie.server.api_server import ApiServer

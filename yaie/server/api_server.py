@@ -49,12 +49,12 @@ class OwnEngine(Protocol):
 
 
 class ApiServer:
-    """A server of one engine, with tools of the operator.
+    """A server with one engine and the operator's tools.
 
     `engine`: the name or the folder of a model, an `EngineConfig` or `Settings`; None reads
     `YAIE_*`. An `LLM` is served from this process and stays its owner's to close. `tools`:
     functions, or `OperatorTool`s, that `/v1/tools` lists; with the setting `tool_key` clients may
-    run them. `settings` replace those of the engine. Raises `ConfigError`.
+    run them. `settings` replace the engine's settings. Raises `ConfigError`.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ApiServer:
         return process_client(self.settings)(config)
 
     async def on_startup(self) -> None:
-        """Run before the engine starts; an error here is that of a failed start."""
+        """Run before the engine starts; an error here fails the start."""
 
     async def on_shutdown(self) -> None:
         """Run once after the requests have ended, before the engine stops."""
@@ -140,9 +140,9 @@ class ApiServer:
     ) -> None:
         """Serve until a signal, on 127.0.0.1:8000 unless the settings or arguments differ.
 
-        Returns after the drain. `settings` replace the object's own, those of the server included,
-        such as `log_level`, `ssl_certfile` and `ssl_keyfile`. Raises `ConfigError`, and the error
-        of an engine that cannot start.
+        Returns after the drain. `settings` replace the object's settings, such as `log_level`,
+        `ssl_certfile` and `ssl_keyfile`. Raises `ConfigError`, and the error of an engine that
+        cannot start.
         """
         if workers != 1 or reload:
             raise ConfigError(
@@ -154,7 +154,7 @@ class ApiServer:
 
         named = {"host": host, "port": port, **settings}
         chosen = _with(self.settings, {k: v for k, v in named.items() if v is not None})
-        self.settings = chosen  # of the engine process too
+        self.settings = chosen  # the engine process uses them too
         check_tls(chosen)
         with bind(chosen.host, chosen.port) as listener:
             introduce(chosen, engine_configs(chosen), listener)

@@ -1,7 +1,7 @@
 """Application: routes, middleware, error handlers, and a lifespan for the engines.
 
-`create_app` neither starts an engine nor imports torch; `yaie.server.api` holds the application of
-`uvicorn server.api:app`.
+`create_app` neither starts an engine nor imports torch; `yaie.server.api` defines the application
+for `uvicorn server.api:app`.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ def create_app(
 
     `settings`: None reads `YAIE_*`; the name or the folder of a model reads the other settings
     there; an `EngineConfig` leaves the server's at their defaults. `make_client`: None runs the
-    engine in a child process. `on_fatal` gets the error if an engine cannot start; None logs it,
-    stops the server as SIGTERM would, and ends the process with the error's exit code.
+    engine in a child process. `on_fatal` is called with the error if an engine cannot start; None
+    logs it, stops the server as SIGTERM would, and ends the process with the error's exit code.
 
     `tools`: functions that `/v1/tools` lists. `endpoints`: None serves the standard ones
     (`yaie.server.routes.endpoint_registry`). `on_startup` runs before the engine starts, while the
-    port is bound; its error is that of a failed start. `on_shutdown` runs once, after the requests
-    have ended and before the engine stops. Raises `ConfigError`.
+    port is bound; its error fails the start. `on_shutdown` runs once, after the requests have ended
+    and before the engine stops. Raises `ConfigError`.
     """
     warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
     settings = settings_of(settings)

@@ -47,7 +47,7 @@ def check_tls(settings: Settings) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             settings.ssl_certfile, settings.ssl_keyfile, password=""
         )
-    except OSError as error:  # of the files, and of TLS
+    except OSError as error:  # from the files and from TLS
         raise AdvisedError(
             f"cannot use {settings.ssl_certfile} and {settings.ssl_keyfile} for TLS",
             why=f"{error.filename}: {error.strerror}" if error.filename else str(error),

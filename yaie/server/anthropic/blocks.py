@@ -1,4 +1,4 @@
-"""Conversations of Anthropic's API as the messages and tools of a chat completion.
+"""Anthropic's conversations, translated to the messages and tools of a chat completion.
 
 Pure functions. Errors name a field as the client named it.
 """
@@ -17,7 +17,7 @@ Message = dict[str, Any]
 
 
 def chat_messages(system: object, given: list[Any]) -> list[Message]:
-    """Return the messages of a chat completion, with neighbours of one role joined."""
+    """Return chat completion messages; neighbours with one role are joined."""
     messages = [*_system(system), *_turns(given)]
     joined: list[Message] = []
     for message in messages:
@@ -64,7 +64,7 @@ def _system(given: object) -> Iterator[Message]:
 
 
 def _turns(given: list[Any]) -> Iterator[Message]:
-    names: dict[str, str] = {}  # of the tools, by the id of their use
+    names: dict[str, str] = {}  # tool names by tool use id
     for at, message in enumerate(given):
         where = f"messages[{at}]"
         if not isinstance(message, dict):
@@ -88,7 +88,7 @@ def _turns(given: list[Any]) -> Iterator[Message]:
 
 
 def _user(blocks: list[Any], where: str, names: dict[str, str]) -> Iterator[Message]:
-    """Yield the results of tools and the texts of a user's turn, in their order."""
+    """Yield the tool results and texts of a user's turn, in their order."""
     if not blocks:
         raise InvalidRequest(f"{where} is empty; send at least one block", param=where)
     for at, block in enumerate(blocks):
@@ -171,7 +171,7 @@ def _tool(given: object, where: str) -> dict[str, Any]:
 
 
 def _texts(blocks: object, where: str) -> list[str]:
-    """Return the texts of blocks of type `text`."""
+    """Return the texts of `text` blocks."""
     if not isinstance(blocks, list):
         raise InvalidRequest(f"{where} must be a string or a list of blocks", param=where)
     texts = []
@@ -207,7 +207,7 @@ def _is_same_turn(last: Message, message: Message) -> bool:
 
 
 def _extend(last: Message, message: Message) -> None:
-    """Append a message to another one of its role."""
+    """Append a message to a message with the same role."""
     for name in ("content", "reasoning_content"):
         texts = [each[name] for each in (last, message) if each.get(name)]
         if texts:

@@ -171,7 +171,7 @@ class MessageReply(GenerationReply):
         return body + _event("content_block_stop", index=len(self._blocks) - 1)
 
     def closing(self) -> bytes:
-        """Return the end of the last block, the reason of the end and the usage."""
+        """Return the last block's end, the stop reason and the usage."""
         reason, sequence = self._ending(self._last)
         end = _event(
             "message_delta",
@@ -186,7 +186,7 @@ class MessageReply(GenerationReply):
         body = messages_error_reply(error, self.generation.http_id)
         return encode_named_event("error", msgspec.json.encode(body))
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> MessageDocument:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> MessageDocument:
         """Return the whole message."""
         (piece,) = pieces.values()
         self._events_of(piece)

@@ -1,1 +1,1 @@
-"""Explanations of the prefix cache: prompts of bodies, prompt fields, and engine queries."""
+"""Cache explanations: prompts of bodies, prompt fields, and engine queries."""

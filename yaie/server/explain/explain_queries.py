@@ -1,4 +1,4 @@
-"""Questions about a prompt to the engine of its model, and the hook that asks them."""
+"""Engine queries: explain prompts, count cached tokens, and the hook for `explain_cache`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def count_cached(
     prompts: Sequence[tuple[int, ...]],
     cache_salt: str,
 ) -> int:
-    """Return the number of cached tokens of prompts. Raises `EngineUnavailable`."""
+    """Count the cached tokens of prompts. Raises `EngineUnavailable`."""
     cached = 0
     for prompt in filter(None, prompts):
         query = ExplainPrompt(token_ids=prompt, owner=service.owner(request), cache_salt=cache_salt)
@@ -79,7 +79,7 @@ async def count_cached(
 def both_prompts(
     translator: Translator, fields: dict[str, Any], compared: dict[str, Any] | None
 ) -> Prompts:
-    """Return the prompt of a body, and that of another one. Raises `InvalidRequest`."""
+    """Return the prompts of two bodies. Raises `InvalidRequest`."""
     other = None if compared is None else read_prompt(translator, compared)
     return read_prompt(translator, fields), other
 

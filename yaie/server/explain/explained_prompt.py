@@ -27,7 +27,12 @@ from yaie.server.schemas.messages import CountedMessagesBody
 from yaie.server.schemas.responses import ResponsesBody
 from yaie.text.tokenizer import Tokenizer
 
-_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")  # of Anthropic's messages
+_BLOCKS = (
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "redacted_thinking",
+)  # types in Anthropic's messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class ExplainedPrompt:
     tokenizer: Tokenizer
     token_ids: Sequence[int]
     cache_salt: str
-    parts: ChatParts | None = None  # of a conversation
+    parts: ChatParts | None = None  # set for a conversation
     digest: Digest | None = None
 
     def text(self, first: int, end: int) -> str:
@@ -147,7 +152,7 @@ def is_anthropic(fields: dict[str, Any]) -> bool:
 
 
 def _names_of(body: CountedMessagesBody) -> list[str]:
-    """Return the field of each message of the chat that a body becomes."""
+    """Return the source field of each chat message that a body becomes."""
     names = [SYSTEM] * len(chat_messages(body.system, []))
     before: list[Any] = []
     for at, message in enumerate(body.messages):

@@ -1,4 +1,4 @@
-"""Answers of `POST /v1/cache/explain`: the engine's explanation, in words and text. Pure."""
+"""Replies of `POST /v1/cache/explain`: the engine's explanation, in words and text. Pure."""
 
 from __future__ import annotations
 

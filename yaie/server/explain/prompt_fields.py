@@ -1,8 +1,8 @@
-"""Parts of a rendered conversation: the field that a character of the prompt comes from.
+"""Rendered conversations: finds the field that a character of the prompt comes from.
 
-Each message is rendered once more with marks around its content. The text before the first mark
-and that after the last one are those of the whole prompt, so the rest is the content. This holds
-for any template; a binary search renders a logarithm of the messages.
+Each message is rendered once more with marks around its content. The text outside the marks equals
+the unmarked prompt; what is left is the content. This holds for any template; a binary search
+renders a logarithm of the messages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ChatParts:
     def __init__(
         self, body: ChatBody, render: Callable[[ChatBody], str], names: Sequence[str]
     ) -> None:
-        """`render` returns the prompt of a body; `names` are those of the messages."""
+        """`render` returns a body's prompt; `names` are the names of the messages."""
         self.text = render(body)
         self._body = body
         self._render = render
@@ -85,7 +85,7 @@ class ChatParts:
         return self._find_change(tools=None, tool_choice=None)
 
     def _find_change(self, **fields: Any) -> tuple[int, int]:
-        """Return the part of the prompt that differs if fields of the body are other ones."""
+        """Return the span of the prompt that changes with fields of the body."""
         text = self._render(self._body.model_copy(update=fields))
         first = common_length(self.text, text)
         rest = min(len(self.text), len(text)) - first

@@ -24,7 +24,7 @@ Body = TypeVar("Body", bound=BaseModel)
 # Larger bodies are parsed in a thread: other requests run between its steps, each of which holds
 # the interpreter lock. The worst ten megabytes of JSON take about 0.7 s.
 LARGE_BYTES = 256 * 1024
-_MAX_SHOWN_CHARS = 40  # of a wrong value, in an error
+_MAX_SHOWN_CHARS = 40  # limit for a wrong value in an error
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -135,7 +135,7 @@ _WANTED = {
 
 
 def refusal(error: ValidationError) -> InvalidRequest:
-    """Rephrase the first of pydantic's errors in the words of our other errors."""
+    """Rephrase pydantic's first error in the words of our other errors."""
     problem = error.errors(include_url=False)[0]
     param = ""
     for part in problem["loc"]:
@@ -147,7 +147,7 @@ def refusal(error: ValidationError) -> InvalidRequest:
         reason = "is required"
     elif kind == "string_too_long":
         reason = f"must have at most {limits['max_length']} characters"
-    else:  # of our validators, worded as the rest of a sentence
+    else:  # our validators word their errors as the rest of a sentence
         reason = problem["msg"]
     return InvalidRequest(f"{param} {reason}", param=param)
 

@@ -46,9 +46,9 @@ class BoundedProtocol(HttpToolsProtocol):
     """
 
     _latest_started: RequestResponseCycle | None = None  # in progress, or completed last
-    _num_head_bytes = 0  # of the target and of complete headers
+    _num_head_bytes = 0  # bytes in the target and the complete headers
     _num_unparsed_bytes = 0  # received after the last callback of the parser
-    _is_in_head = _is_in_body = False  # of the request being read
+    _is_in_head = _is_in_body = False  # position in the request being read
     _ignores_input = False  # after a refusal
     _active_at = 0.0  # loop time of the last progress, by either side
     _idle_timer: asyncio.TimerHandle | None = None

@@ -1,9 +1,9 @@
-"""`FastWriter`: parts of a streamed body, written to their connection without a task.
+"""`FastWriter`: writes chunks of a streamed body to the connection without waking a task.
 
-An application writes through a chain of layers, each of them a coroutine, and wakes a task for it.
-Events of a stream reach their connection in one call instead, while its buffer has room. The
-protocol offers a writer with each request. Layers other than the server's own may want to see every
-part, so a request behind one of these lacks a writer.
+An application writes through a chain of coroutines and wakes a task for each write. Events of a
+stream reach their connection in one call instead, while its buffer has room. The protocol offers a
+writer with each request. Foreign layers may want to see every chunk, so a request that passes such
+a layer has no writer.
 """
 
 from __future__ import annotations

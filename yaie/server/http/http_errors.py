@@ -1,4 +1,4 @@
-"""Errors of HTTP itself, and the forms of body for all errors.
+"""HTTP errors, and the body formats of all errors.
 
 The body is OpenAI's: `{"error": {message, type, param, code}, request_id, timestamp}`. Below
 `/v1/messages` it is Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`;
@@ -129,7 +129,7 @@ class ClientTooSlow(YaieError):
 
 
 def error_reply(error: YaieError, request_id: str | None = None) -> ErrorReply:
-    """Return the body of an error, also the last event of a failed stream."""
+    """Return an error's body, which is also the last event of a failed stream."""
     details = ErrorDetails(
         message=_limit_message(error),
         type=error.type,
@@ -140,7 +140,7 @@ def error_reply(error: YaieError, request_id: str | None = None) -> ErrorReply:
 
 
 def messages_error_reply(error: YaieError, request_id: str | None) -> MessagesErrorReply:
-    """Return the body of an error of Anthropic's API."""
+    """Return an error's body in Anthropic's format."""
     kind = _MESSAGES_TYPES.get(error.status, "invalid_request_error")
     details = MessagesErrorDetails(type=kind, message=_limit_message(error))
     return MessagesErrorReply(error=details, request_id=request_id)

@@ -15,7 +15,7 @@ from yaie.server.http.middleware import OPEN_PATHS
 _OURS = ("yaie",)
 _UVICORN = ("uvicorn", "uvicorn.access")
 _ACCESS = "uvicorn.access"
-_TARGET = 2  # of the arguments of an access record: client, method, target, version, status
+_TARGET = 2  # index in an access record: client, method, target, version, status
 
 
 def configure_logs(level: str, log_format: LogFormat = "text") -> None:

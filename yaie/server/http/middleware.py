@@ -30,7 +30,10 @@ from yaie.server.metrics.prometheus import Metrics
 
 logger = logging.getLogger(__name__)
 
-ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}  # of /docs
+ASSETS = {
+    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": "text/css",
+}  # for /docs
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
 METRICS = "/metrics"
 PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
@@ -44,7 +47,7 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 class RequestContext:
     """Layer for request ids, metrics, and a 500 for an uncaught error.
 
-    A trailing slash of the path is dropped, except behind a model's name. `root_path` is the prefix
+    A trailing slash of the path is dropped, except after a model's name. `root_path` is the prefix
     of a proxy, unless the web server knows one.
     """
 
@@ -169,7 +172,7 @@ class ApiKeys:
 
 
 def read_keys(scope: Scope) -> list[bytes]:
-    """Return the keys of both headers: a proxy may use Authorization for its own login."""
+    """Return the keys of both headers: a proxy may use Authorization for another login."""
     found: list[bytes] = []
     for header in (b"authorization", b"x-api-key"):
         values = [bytes(value) for name, value in scope["headers"] if name == header]

@@ -1,7 +1,7 @@
 """HTTP/1.1 protocol of `yaie serve`: uvicorn's protocol, which ignores upgrade offers.
 
 The JDK's client sends `Upgrade: h2c` with every plain request. A server may ignore the offer and
-answer in HTTP/1.1 (RFC 9110, 7.8), but uvicorn's parser stops behind such a header and loses the
+answer in HTTP/1.1 (RFC 9110, 7.8), but uvicorn's parser stops after such a header and loses the
 body.
 """
 
@@ -29,7 +29,7 @@ class HttpProtocol(BoundedProtocol):
             self.send_400_response(str(error))
 
     def _parse(self, data: memoryview) -> memoryview:
-        """Return the bytes behind a head with an offer; empty without an offer."""
+        """Return the bytes after a head with an offer; empty without an offer."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as end:

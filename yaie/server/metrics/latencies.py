@@ -1,4 +1,4 @@
-"""Times of the tokens of one call, as its reader sees them."""
+"""`Latencies`: measures the token times of one call, as its reader sees them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Latencies:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._started_at = time.monotonic()
-        self.first_at: float | None = None  # of the first token that was read
+        self.first_at: float | None = None  # arrival time for the first token that was read
         self._last_at: dict[int, float] = {}  # time of the last measured token, by choice
         self._fresh: set[int] = set()  # choices whose first token is not measured yet
 
@@ -42,7 +42,7 @@ class Latencies:
                 self._observe(choice, num_tokens, now)
 
     def observe_now(self, choice: int, num_tokens: int) -> None:
-        """Observe tokens that are read as they arrive, behind the first ones of their choice."""
+        """Observe tokens that are read as they arrive, after the first ones of their choice."""
         self._observe(choice, num_tokens, time.monotonic())
 
     def _observe(self, choice: int, num_tokens: int, now: float) -> None:

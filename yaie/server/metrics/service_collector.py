@@ -23,7 +23,7 @@ class ServiceFacts:
 
     status: ServerStatus
     started_at: float  # unix time, seconds
-    pids: Mapping[str, int | None]  # of engine processes, by the name of the model
+    pids: Mapping[str, int | None]  # engine processes by model name
 
 
 class ServiceCollector(Collector):

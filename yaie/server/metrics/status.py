@@ -1,4 +1,4 @@
-"""`ServerStatus`: the state of the service in the five words of earlier systems, and its log."""
+"""`ServerStatus`: the service's state in five words, with a log of its changes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ WINDOW_S = 60
 
 
 class TokenRate:
-    """Counts of the tokens of each second; 0 a second before the first token."""
+    """Token counts by second; 0 before the first token."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -70,7 +70,7 @@ class TokenIntervals(Collector):
         registry.register(self)
 
     def observe(self, seconds: float, num_tokens: int) -> None:
-        """Add a sample of `seconds` for each of the tokens."""
+        """Add a sample of `seconds` for each token."""
         self._counts[bisect_left(self._bounds, seconds)] += num_tokens
         self._sum_s += seconds * num_tokens
 

@@ -47,7 +47,7 @@ class ActiveCalls:
     def abort(self, name: str, tenant: str | None) -> int:
         """End the generations with this id of response or HTTP request; return their number.
 
-        `tenant`: only its own generations; None without API keys.
+        `tenant`: ends only this tenant's generations; None without API keys.
         """
         found = [
             each

@@ -1,4 +1,4 @@
-"""Models in memory: loaded at their first use, the least recently used one unloaded for another.
+"""`ModelPool`: loads models at their first use, unloads the least recently used for others.
 
 One load runs at a time. A model that has to leave answers its requests in flight and is unloaded;
 its next request loads it again.
@@ -22,7 +22,7 @@ RETRY_S = 10.0  # after a failed load; requests in between get its error
 
 
 class ModelPool:
-    """Loads and unloads the models of one service, within `budget` bytes for all of them.
+    """Loads and unloads a service's models within `budget` bytes in total.
 
     `budget`: None takes the memory that is free at the first load. One model alone takes what its
     settings allow. `unload_idle_s`: idle seconds until a model is unloaded; 0 keeps it.
@@ -42,7 +42,7 @@ class ModelPool:
         self._lock = asyncio.Lock()  # one load or unload at a time
         self._changed = asyncio.Event()  # a request has ended, or no longer waits
         self._loads: dict[ServedModel, asyncio.Task[None]] = {}
-        self._errors: dict[ServedModel, tuple[float, YaieError]] = {}  # of failed loads, with time
+        self._errors: dict[ServedModel, tuple[float, YaieError]] = {}  # failed loads, with time
         self._idle_checks: dict[ServedModel, asyncio.TimerHandle] = {}
         self._unloading: set[asyncio.Task[None]] = set()
 

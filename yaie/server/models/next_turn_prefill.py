@@ -1,7 +1,7 @@
-"""Prompts of the next turns of chats, rendered while the server is idle.
+"""`NextTurnPrefill`: renders the prompts of next turns while the server is idle.
 
-An engine computes them in its idle moments, so that the next turn finds the conversation in the
-cache as its template renders it.
+An idle engine prefills them, so the next turn finds the conversation in the cache as its template
+renders it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from yaie.server.requests.call import EndedTurn
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 64  # ended turns; the oldest is dropped for another one
-MAX_WAITING_TOKENS = 2**20  # of their prompts
+MAX_WAITING_TOKENS = 2**20  # total over their prompts
 PAUSE_S = 0.02  # without a request: a program's next turn arrives sooner
 
 
 class NextTurnPrefill:
     """Ended turns of all models, oldest first, and the thread that renders them.
 
-    `is_idle`: whether all requests have been answered. `is_on`: false ignores all turns.
+    `is_idle`: true when all requests have been answered. `is_on`: false ignores all turns.
     """
 
     def __init__(self, is_idle: Callable[[], bool], *, is_on: bool = True) -> None:

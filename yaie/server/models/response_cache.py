@@ -1,7 +1,7 @@
 """`ResponseCache`: answers to identical deterministic requests, without the engine.
 
-It keeps what the engine said, so a hit may be streamed or whole, and in the form of any API. The
-key is the whole request with its tenant: two tenants never share an answer. Off without bytes.
+It stores engine deltas, so a hit may be streamed or whole, in any API's format. The key is the
+whole request with its tenant: two tenants never share an answer. 0 bytes disable it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call
 
 HEADER = "X-YAIE-Response-Cache"
-_ENTRY_BYTES = 512  # of the objects around an answer
+_ENTRY_BYTES = 512  # objects around an answer
 _TOKEN_BYTES = 16
 _LOGPROB_BYTES = 128
 _MAX_SHARE = 4  # an answer beyond this part of the cache would empty it
@@ -31,13 +31,13 @@ _MAX_SHARE = 4  # an answer beyond this part of the cache would empty it
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    answers: tuple[tuple[TokenDelta, ...], ...]  # of each prompt
+    answers: tuple[tuple[TokenDelta, ...], ...]  # by prompt
     nbytes: int
     stored_at: float
 
 
 class Recorder:
-    """Submitter that keeps what the engine says, up to a number of bytes."""
+    """Submitter that records the engine's deltas, up to a number of bytes."""
 
     def __init__(self, client: Submitter, key: bytes, most_bytes: int) -> None:
         self.key = key
@@ -48,7 +48,7 @@ class Recorder:
 
     @property
     def is_too_large(self) -> bool:
-        """True if the answer exceeds its bytes; then it is not kept."""
+        """True if the answer exceeds its limit; then it is not cached."""
         return self.nbytes > self._most_bytes
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
@@ -96,7 +96,7 @@ def _push(submission: Submission, deltas: Sequence[TokenDelta]) -> None:
 
 
 class ResponseCache:
-    """Answers by request, the least recently used leave first. `clock`: monotonic seconds."""
+    """Answers by request; evicts the least recently used. `clock`: monotonic seconds."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ResponseCache:
         size.set_function(lambda: self.nbytes)
 
     def submitter(self, model: str, client: Submitter, call: Call) -> Submitter:
-        """Return who answers a call to a model: its engine, recorded or not, or the cache."""
+        """Return the submitter for a call: the engine, a recorder of it, or the cache."""
         if not self._most_bytes or not _is_deterministic(call):
             return client
         key = _key(model, call)
@@ -139,7 +139,7 @@ class ResponseCache:
         return Recorder(client, key, self._most_bytes // _MAX_SHARE)
 
     def watch(self, generation: Generation) -> dict[str, str]:
-        """Keep the answer of a generation at its end; return the header of its response."""
+        """Cache a generation's answer when it ends; return the header of its reply."""
         if isinstance(generation.client, Replay):
             return {HEADER: "hit"}
         if isinstance(generation.client, Recorder):
@@ -167,7 +167,7 @@ def _is_deterministic(call: Call) -> bool:
 
 
 def _key(model: str, call: Call) -> bytes:
-    """Return everything that determines the answer; ids and places in the queue do not."""
+    """Return everything that determines the answer, so no ids and no priorities."""
     plain = [
         replace(each, request_id="", priority=0, queue_timeout_s=None) for each in call.requests
     ]

@@ -50,7 +50,7 @@ class Residence(enum.Enum):
 
 
 class RunInThread(Protocol):
-    """Runs blocking work in a thread while the event loop goes on."""
+    """Runs blocking work in a thread, off the event loop."""
 
     async def __call__(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Return the result of `work(*arguments)`."""
@@ -91,7 +91,7 @@ class ServedModel:
         self._seen_steps, self._stepped_at = 0, 0.0
         self._tokenizer: Tokenizer | None = None
         self._translator: Translator | None = None
-        self._translator_info: EngineInfo | None = None  # of the engine it was made for
+        self._translator_info: EngineInfo | None = None  # engine that it was made for
 
     @property
     def state(self) -> EngineState:
@@ -171,7 +171,7 @@ class ServedModel:
     async def load(self, memory_bytes: int | None = None) -> None:
         """Start the engine within `memory_bytes`, by default as the settings say.
 
-        Waits until it is ready. Raises `YaieError`, and then holds no memory.
+        Waits until it is ready. Raises `YaieError`, and then uses no memory.
         """
         try:
             await self.start(memory_bytes)

@@ -57,8 +57,8 @@ _Result = TypeVar("_Result")
 class Service:
     """Models, requests in flight, metrics and threads of one application.
 
-    `make_client` builds the engine client of a model. `on_fatal` gets the error if an engine cannot
-    start; a retry would not help.
+    `make_client` builds the engine client of a model. `on_fatal` is called with the error if an
+    engine cannot start; a retry would not help.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Service:
     def start(self, before: Hook | None = None) -> None:
         """Begin to start every model, unless each is loaded at its first request; return.
 
-        `before` runs first. Its error is that of a failed start.
+        `before` runs first. Its error fails the start.
         """
         if before is not None:
             for model in self.models.values():
@@ -255,12 +255,12 @@ class Service:
             yield
 
     def owner(self, request: HTTPConnection) -> str:
-        """Return whose prefixes a request shares: its key's, or everyone's if empty."""
+        """Return the cache owner of a request; empty if all keys share prefixes."""
         tenant: str = getattr(request.state, "tenant", "")
         return "" if self.settings.share_cache else tenant
 
     def shows_held(self, request: HTTPConnection) -> bool:
-        """Return whether the texts that a request shares its namespace with are its key's own.
+        """Return True if only the request's key has texts in its namespace.
 
         Without keys everyone is one tenant.
         """
@@ -295,13 +295,13 @@ class Service:
             raise timeout_error(self.settings.request_timeout_s) from None
 
     def use_resident(self, model: ServedModel) -> contextlib.AbstractContextManager[None]:
-        """Return a use of a model that is in memory."""
+        """Use a model that is in memory."""
         return self.model_pool.use(model)
 
     async def use(
         self, model: ServedModel, receive: Receive, deadline: float
     ) -> contextlib.ExitStack:
-        """Return a use of a model, which is loaded before if need be; `deadline`: loop time.
+        """Use a model, loading it first if needed; `deadline`: loop time.
 
         Raises `EngineUnavailable`, `RequestTimedOut`, or `ClientGone` for a client that leaves.
         """
@@ -364,16 +364,16 @@ class Service:
         task.add_done_callback(self._later.discard)
 
     async def run_in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Run text work while the event loop goes on."""
+        """Run text work in a text thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     async def write_in_thread(self, write: Callable[[], bytes]) -> bytes:
-        """Run `write`, the serialization of a large response, while the event loop goes on."""
+        """Run `write`, the serialization of a large reply, in a writing thread."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
     @property
     def _decisive_model(self) -> ServedModel:
-        """Model behind the service's state: a failed one, else one that is not ready."""
+        """Model that decides the service's state: a failed one, else one that is not ready."""
         models = list(self.models.values())
         failed = (model for model in models if model.state is EngineState.FAILED)
         good = (EngineState.READY, EngineState.UNLOADED)

@@ -1,4 +1,4 @@
-"""Port of its own for the metrics, if the settings name one."""
+"""Metrics listener: serves the metrics on a separate port, if the settings name one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Functions that the operator registers: listed for clients, and run for those that may.
+"""Operator tools: lists registered functions and runs them for clients with the tool key.
 
-A request names a function and gives its arguments; nothing else of it is run or imported.
+A request names a function and gives its arguments; it can run or import nothing else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class ToolError(Exception):
-    """Failure of a function, raised by it; the client gets its text."""
+    """Failure that a function raises; the client receives its text."""
 
 
 @dataclass(frozen=True, slots=True)

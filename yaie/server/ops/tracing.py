@@ -1,8 +1,8 @@
-"""Traces of generating requests for OpenTelemetry, of the extra `yaie[otel]`.
+"""OpenTelemetry traces of generating requests, with the extra `yaie[otel]`.
 
 A request is a span, and its steps are spans below it: read, load, translate, queue, prefill, decode
-and write. Names and attributes are those of the conventions for generative AI; no text of a prompt
-or of an answer is among them. Without a collector nothing is imported, and `NO_TRACE` stands in.
+and write. Names and attributes follow the conventions for generative AI and contain no prompt and
+no answer. Without a collector nothing is imported, and `NO_TRACE` stands in.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def make_exporter(endpoint: str) -> Any:
 
 
 class Tracing:
-    """Maker of traces, which a thread of OpenTelemetry exports in batches."""
+    """Maker of traces; an OpenTelemetry thread exports them in batches."""
 
     def __init__(self, exporter: Any) -> None:
         from opentelemetry.sdk.resources import Resource
@@ -127,7 +127,7 @@ NO_TRACE = NoTrace()
 
 
 class RequestTrace(NoTrace):
-    """Span of one request, and the spans of its steps. Times are unix times in nanoseconds."""
+    """Span of one request with a span for each step. Times are unix times in nanoseconds."""
 
     def __init__(self, tracer: Any, scope: Scope) -> None:
         from opentelemetry.trace import SpanKind, get_current_span, set_span_in_context
@@ -272,7 +272,7 @@ def trace_of(scope: Scope) -> NoTrace:
 
 
 class TraceHook(RequestHook):
-    """The parameters, the engine's steps and the usage of a request, in its trace."""
+    """Adds a request's parameters, engine steps and usage to its trace."""
 
     async def before_open(
         self, read: ReadRequest[Any], call: Call, notes: CacheNotes

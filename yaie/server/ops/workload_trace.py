@@ -1,9 +1,9 @@
 """Trace of the served requests, for `yaie bench replay`: lengths and hashed blocks, without text.
 
-A hash stands for a block and all tokens before it, among prompts that may share them: those of one
-API key and salt. Its key is random and ends with the process, so that equal prompts are recognized
-within one run, and guessed texts cannot be looked up. Times are those of the clock, in order over
-several runs of a server.
+A hash stands for a block and all tokens before it, for prompts with the same API key and salt. Its
+key is random and ends with the process, so that equal prompts are recognized within one run, and
+guessed texts cannot be looked up. Times are wall-clock times, in order over several runs of a
+server.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class ChatReply(ChunkedReply):
             return "function_call" if self.call.calls_functions else "tool_calls"
         return end_of(piece)
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
         """Return the whole reply."""
         choices = []
         for index, piece in pieces.items():

@@ -1,4 +1,4 @@
-"""`ChunkedReply`: base of the replies of chats and text completions: usage, chunks and choices."""
+"""`ChunkedReply`: base of chat and text completion replies; writes usage, chunks and choices."""
 
 from __future__ import annotations
 

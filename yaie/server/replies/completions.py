@@ -87,7 +87,7 @@ class CompletionReply(ChunkedReply):
                 choice.prompt_token_ids = self._prompt_of(index)
         return self.chunk(choice, **extra)
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> WholeCompletion:
         """Return the whole reply."""
         choices = []
         for index, piece in pieces.items():

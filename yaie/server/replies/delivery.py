@@ -1,4 +1,4 @@
-"""Delivery of a response: one JSON document, or server-sent events while tokens arrive.
+"""Delivery of replies: one JSON document, or server-sent events while tokens arrive.
 
 Both watch the connection: a disconnect ends the sequences within one step.
 """
@@ -52,32 +52,32 @@ async def _until_gone(receive: Receive) -> None:
 async def reply_whole(
     receive: Receive,
     generation: Generation,
-    response: GenerationReply,
+    reply: GenerationReply,
     headers: dict[str, str],
     in_thread: InThread,
 ) -> Response:
     """Return the answer as one document. Raises the error that ended the call, or `ClientGone`."""
     pieces = await unless_gone(receive, generation.whole())
-    body = await encode_whole(response, pieces, in_thread)
-    headers = {**headers, **response.headers(pieces)}
+    body = await encode_whole(reply, pieces, in_thread)
+    headers = {**headers, **reply.headers(pieces)}
     return WholeReply(body, headers=headers, media_type="application/json")
 
 
 async def encode_whole(
-    response: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
+    reply: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
 ) -> bytes:
-    """Return the whole response as JSON; a large one is written in a thread."""
+    """Return the whole reply as JSON; a large one is encoded in a thread."""
 
     def build() -> bytes:
-        return msgspec.json.encode(response.reply(pieces))
+        return msgspec.json.encode(reply.collect(pieces))
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
-    return await in_thread(build) if has_logprobs(response) else build()
+    return await in_thread(build) if has_logprobs(reply) else build()
 
 
-def has_logprobs(response: GenerationReply) -> bool:
-    """Return True if log-probabilities of the answer or of the prompt were requested."""
-    sampling = response.call.sampling
+def has_logprobs(reply: GenerationReply) -> bool:
+    """Return True if logprobs of answer or prompt were requested."""
+    sampling = reply.call.sampling
     return sampling.logprobs is not None or sampling.prompt_logprobs is not None
 
 
@@ -90,7 +90,7 @@ MAX_LOGPROBS_ON_THE_LOOP = 256
 
 
 class WholeReply(Response):
-    """Response as one document, given up if the client does not read it."""
+    """Reply as one document, given up if the client does not read it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the document; stop quietly if the client disconnects."""
@@ -128,17 +128,17 @@ async def _next(generation: Generation) -> Pieces:
 
 
 async def _wait(task: asyncio.Task[Pieces], timeout_s: float) -> None:
-    """Wait for a task at most this long; it goes on in any case: a cut read would lose pieces."""
+    """Wait for a task at most this long, without cancelling it: a cut read would lose pieces."""
     await asyncio.wait((task,), timeout=timeout_s)
 
 
 class _FastTaker:
     """Reader that writes the events of pieces to the connection as they arrive."""
 
-    __slots__ = ("_response", "_writer")
+    __slots__ = ("_reply", "_writer")
 
-    def __init__(self, response: GenerationReply, writer: FastWriter) -> None:
-        self._response = response
+    def __init__(self, reply: GenerationReply, writer: FastWriter) -> None:
+        self._reply = reply
         self._writer = writer
 
     @property
@@ -148,12 +148,12 @@ class _FastTaker:
 
     def take(self, pieces: Pieces) -> None:
         """Write the events of pieces, if there are any."""
-        if body := self._response.events(pieces):
+        if body := self._reply.events(pieces):
             self._writer.write(body)
 
 
 class EventStream(Response):
-    """Response as server-sent events.
+    """Reply as server-sent events.
 
     `first` has arrived, so that a refusal has a status, or is awaited longer than `ping_s`.
     """
@@ -161,7 +161,7 @@ class EventStream(Response):
     def __init__(
         self,
         generation: Generation,
-        response: GenerationReply,
+        reply: GenerationReply,
         first: Pieces | asyncio.Task[Pieces],
         headers: dict[str, str],
         in_thread: InThread,
@@ -174,11 +174,11 @@ class EventStream(Response):
         )
         del self.headers["content-length"]
         self._generation = generation
-        self._response = response
+        self._reply = reply
         self._first = first
         self._in_thread = in_thread
         self._ping_s = ping_s
-        self._has_logprobs = has_logprobs(response)
+        self._has_logprobs = has_logprobs(reply)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; stop quietly if the client disconnects."""
@@ -201,31 +201,31 @@ class EventStream(Response):
             first = self._first
             if isinstance(first, asyncio.Task):
                 first = await self._ping_until(send, first, is_overdue=True)
-            body = self._response.opening() + await self._events(first)
+            body = self._reply.opening() + await self._events(first)
             while True:
                 if self._generation.is_done:
-                    body += self._response.closing()
+                    body += self._reply.closing()
                     break
                 await _send_pieces(send, body, more_body=True)
                 pieces = await self._next(send, taker)
                 if self._has_logprobs:
                     body = await self._events(pieces)
                 else:
-                    body = self._response.events(pieces)
+                    body = self._reply.events(pieces)
         except YaieError as error:
-            body = self._response.failure(error)
+            body = self._reply.failure(error)
         except OSError:
-            raise  # of the connection
+            raise  # the connection failed
         except Exception as error:
             log.exception("the stream failed")
-            body = self._response.failure(
+            body = self._reply.failure(
                 RequestFailed(f"the request failed: {type(error).__name__}; send the request again")
             )
         await _send_pieces(send, body, more_body=False)
 
     def _taker(self, scope: Scope) -> _FastTaker | None:
         writer = None if self._has_logprobs else find_writer(scope)
-        return None if writer is None else _FastTaker(self._response, writer)
+        return None if writer is None else _FastTaker(self._reply, writer)
 
     async def _next(self, send: Send, taker: _FastTaker | None) -> Pieces:
         if not self._ping_s:
@@ -247,27 +247,27 @@ class EventStream(Response):
             waiting.cancel()
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        return await encode_events(self._response, pieces, self._in_thread)
+        return await encode_events(self._reply, pieces, self._in_thread)
 
 
 async def encode_events(
-    response: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
+    reply: GenerationReply, pieces: Mapping[int, TextPiece], in_thread: InThread
 ) -> bytes:
-    """Return the events of pieces; those with many logprobs are written in a thread."""
-    if response.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
-        return response.events(pieces)
-    return await in_thread(lambda: response.events(pieces))
+    """Return the events of pieces; many logprobs are encoded in a thread."""
+    if reply.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
+        return reply.events(pieces)
+    return await in_thread(lambda: reply.events(pieces))
 
 
 @contextlib.asynccontextmanager
 async def read_limit(send: Send) -> AsyncIterator[Send]:
     """Give a `send` for this task; raise `TimeoutError` if the client reads nothing for too long.
 
-    Each write has the whole time. Most end at once, and a timeout of its own would cost more than
-    the write: one timer watches them all.
+    Each write may take the whole time. A timeout for each write would cost more than the write, so
+    one timer watches all writes.
     """
     loop = asyncio.get_running_loop()
-    began_s: float | None = None  # of the write in progress
+    began_s: float | None = None  # start of the write in progress, loop time
     timer: asyncio.TimerHandle | None = None
 
     async def send_limited(message: Message) -> None:

@@ -1,7 +1,7 @@
-"""`DetokenizeBudget`: the share of the event loop that decoding may use, over all requests.
+"""`DetokenizeBudget`: limits the tokens decoded per event-loop iteration, over all requests.
 
-Sequences in lockstep have tokens to decode at the same time. In one iteration of the event loop
-these would hold up all other requests and probes.
+Sequences in lockstep have tokens to decode at the same time. Decoded in one iteration of the event
+loop, they would delay other requests and probes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BATCH_TOKENS = 32
 
 
 class DetokenizeBudget:
-    """A budget of tokens, renewed in each iteration of the event loop. Turns are first come."""
+    """A token budget that each event-loop iteration renews. Waiters are served in order."""
 
     def __init__(self) -> None:
         self._num_left = TOKENS_IN_A_ROW
@@ -24,7 +24,7 @@ class DetokenizeBudget:
         self._is_renewing = False
 
     def take(self, num_tokens: int) -> bool:
-        """Use the budget for `num_tokens` tokens without a wait; False if that needs one."""
+        """Use the budget for `num_tokens` tokens; return False if that would have to wait."""
         if self._waiting or num_tokens > self._num_left:
             return False
         self._num_left -= num_tokens

@@ -28,7 +28,7 @@ class EndedCall:
     first_token_s: float | None  # from the submission to the first token that was read
     total_s: float
     is_lost: bool  # failed before its first token
-    turn: EndedTurn | None  # of a chat that may continue
+    turn: EndedTurn | None  # set for a chat that may continue
 
     @property
     def is_answered(self) -> bool:

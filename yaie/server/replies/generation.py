@@ -192,7 +192,7 @@ class Generation:
                     submission.abort(index)
 
     def is_named(self, name: str) -> bool:
-        """Return whether `name` is the id of the response or of its HTTP request."""
+        """Return True if `name` is the response id or the X-Request-ID."""
         return name in (self.call.response_id, self.http_id)
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class Generation:
         self._unread.add(choice, delta)
 
     async def _take(self, choices: Iterable[int] | None = None) -> dict[int, TextPiece]:
-        """Take the text of `choices`, by default of the unread ones."""
+        """Take the text of `choices`, by default the unread ones."""
         unread = self._unread.take()
         pieces: dict[int, TextPiece] = {}
         for choice in unread if choices is None else choices:

@@ -110,7 +110,7 @@ class EchoedLogprobs:
 
 
 class CompletionLogprobs:
-    """Writer of `logprobs` of a text completion; offsets continue from chunk to chunk."""
+    """Writer of text completion `logprobs`; offsets continue from chunk to chunk."""
 
     def __init__(
         self, tokenizer: Tokenizer, skip_special_tokens: bool, *, by_id: bool = False
@@ -195,5 +195,5 @@ def num_prompt_logprobs(requests: Iterable[GenerationRequest]) -> int:
 
 
 def num_logprobs(logprobs: Iterable[TokenLogprobs]) -> int:
-    """Return the number of log-probabilities, those of alternatives included."""
+    """Return the number of log-probabilities, alternatives included."""
     return sum(1 + len(each.top) for each in logprobs)

@@ -50,7 +50,7 @@ class GenerationReply(ABC):
         """Return the last events."""
 
     @abstractmethod
-    def reply(self, pieces: Mapping[int, TextPiece]) -> ReplyStruct | dict[str, Any]:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> ReplyStruct | dict[str, Any]:
         """Return the whole reply, with one piece for each choice."""
 
     def begin(

@@ -102,12 +102,12 @@ def as_chat(parts: Sequence[Part]) -> list[Message]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextTurn:
-    """Everything that the next turn of a chat will repeat, and the form of the answer in it."""
+    """Everything that a chat's next turn will repeat, and the answer's format in it."""
 
     messages: list[Message]
     render: Callable[[list[Message]], list[int]]  # token ids of a conversation
     sent_back: Callable[[Sequence[Part]], list[Message]] = as_chat
-    names_results: bool = False  # of tools, by their names
+    names_results: bool = False  # tool results carry the tool's name
 
 
 class TurnRecorder:
@@ -153,7 +153,7 @@ class EndedTurn:
     def prompts(self) -> list[ExpectedPrompt]:
         """Return the beginnings of the next prompt. Raises what the rendering raises.
 
-        The last one replaces the generated tokens of which none of them has any use.
+        The last one names the generated tokens that no next turn uses, so they can be evicted.
         """
         turn, request = self.turn, self.request
         found = known_prompts(

@@ -117,7 +117,7 @@ def chat_logprobs(body: ChatBody) -> int | None:
 
 
 def prompt_logprobs(body: GenerationBody, echoed: int | None = None) -> int | None:
-    """Return the number of top tokens at each position of the prompt; None without logprobs.
+    """Return the number of top tokens at each prompt position; None without logprobs.
 
     echoed: the number that `echo` shows, if any; the larger one serves both.
     """
@@ -209,7 +209,7 @@ def list_reported(body: RequestBody) -> list[str]:
 
 
 def _is_reported(value: object, field: Unused | None) -> bool:
-    """Return whether a field without effect is reported: unknown, or beside ours."""
+    """Return True for an unknown field, or for another name of a field that is given too."""
     if field is None:
         return True
     return field.state in (State.REPORTED, State.OTHER_NAME) and not _is_harmless(value, field)

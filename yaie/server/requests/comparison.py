@@ -52,7 +52,7 @@ class Compared:
     """Difference of a request from an earlier one."""
 
     change: str | None  # a part that changed, `not_found`, or None
-    num_tokens: int = 0  # of the earlier prompt
+    num_tokens: int = 0  # length of the earlier prompt
 
 
 def compare(

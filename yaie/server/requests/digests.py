@@ -1,7 +1,7 @@
-"""Digests of recent conversations: enough to tell which part changed, without any text.
+"""Conversation digests: tell which part of a recent conversation changed, without its text.
 
-Kept for each namespace, bounded in number and in the messages of each. A conversation is the same
-as another if both have the same first message that is not of the system.
+Stored by namespace, with a limit on conversations and messages. Two conversations are the same if
+their first messages after the system prompt are equal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from yaie.server.schemas.chat import ChatBody
 
-MOST_DIGESTS = 1000  # of one server: 4 MB at most
+MOST_DIGESTS = 1000  # limit per server: 4 MB at most
 _MOST_MESSAGES = 512
 _SIZE = 8  # bytes of one digest
 _SYSTEM_ROLES = ("system", "developer")
@@ -23,15 +23,15 @@ Namespace = tuple[str, str]  # owner and salt
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """One conversation: digests of its parts, and of each message."""
+    """One conversation: a digest of each part and each message."""
 
     model: str
-    options: bytes  # of the template
+    options: bytes  # template options
     tools: bytes
     system: bytes
     messages: bytes  # 8 for each
     num_messages: int
-    num_tokens: int = 0  # of the prompt
+    num_tokens: int = 0  # prompt length
 
     @property
     def first(self) -> bytes:
@@ -49,7 +49,7 @@ class Digest:
 
 
 def digest_of(body: ChatBody, model: str, rendering: dict[str, Any], num_tokens: int = 0) -> Digest:
-    """Return the digest of a conversation, given the options of its template."""
+    """Return a conversation's digest, given its template options."""
     system: list[Any] = []
     messages: list[Any] = []
     for message in body.messages:

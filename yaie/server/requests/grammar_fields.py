@@ -1,4 +1,4 @@
-"""Structured output: the fields of a body that constrain the text of its answer.
+"""Structured output: reads the body fields that constrain the answer's text.
 
 Several servers' names are read, at most one field in a request. The engine compiles the grammar.
 """
@@ -82,7 +82,7 @@ def _schema_format(value: Mapping[str, Any], names: FieldNames) -> Grammar:
 
 
 def _schema(value: Any, param: str) -> Grammar:
-    """Return the grammar of a schema, given as an object, or as the text of one."""
+    """Return the grammar of a JSON schema, given as an object or as text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

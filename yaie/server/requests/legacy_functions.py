@@ -69,7 +69,7 @@ def _is_old(message: object) -> bool:
 def _with_calls(messages: list[Any]) -> list[Any]:
     """Return the messages with each function call as the call of a tool, and its result too."""
     found: list[Any] = []
-    ids: dict[str, str] = {}  # of the last call, by function
+    ids: dict[str, str] = {}  # last call id by function
     for at, message in enumerate(messages):
         if not _is_old(message):
             found.append(message)

@@ -1,4 +1,4 @@
-"""Sampling parameters of bodies: defaults of the model, checks and names of the client."""
+"""Sampling parameters: apply the model's defaults, check values, name the client's fields."""
 
 from __future__ import annotations
 

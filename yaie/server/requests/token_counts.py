@@ -26,7 +26,7 @@ from yaie.server.schemas.tokens import (
     TokenList,
 )
 
-MAX_LISTED_TOKENS = 2**20  # of one answer or body
+MAX_LISTED_TOKENS = 2**20  # limit per reply or body
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def detokenize(translator: Translator, body: DetokenizeBody) -> Tokens:
 def _prompts(
     translator: Translator, fields: dict[str, Any]
 ) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Return the token ids of each prompt, and the names of fields without effect."""
+    """Return each prompt's token ids, and the names of fields without effect."""
     if fields.get("messages") is not None:
         if fields.get("prompt") is not None:
             raise InvalidRequest("prompt and messages exclude each other; send one of them")

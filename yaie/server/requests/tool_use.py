@@ -1,4 +1,4 @@
-"""`ToolUse`: the tools of a chat request, and the parser and the grammar of its answers."""
+"""`ToolUse`: checks a chat's tools, and makes the parser and grammar of its answers."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def answer_format(
 ) -> tuple[Callable[[], OutputParser], Grammar | None]:
     """Return the parser of a chat's answers, and their grammar.
 
-    `answer` is that of an answer without calls. Raises `UnsupportedParameter` if the model has no
-    form of calls to force.
+    `answer` is the grammar of an answer without calls. Raises `UnsupportedParameter` if the model
+    has no form of calls to force.
     """
     if tool_use.use == "forced" and form.syntax is None:
         raise UnsupportedParameter(

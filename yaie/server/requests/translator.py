@@ -1,7 +1,7 @@
 """Translation of checked bodies into engine requests.
 
-Every mistake of a client is refused here with the name of the field, before the engine sees the
-request. Runs in the text threads, since it tokenizes; without torch and asyncio.
+It refuses every client mistake with the field's name, before the engine sees the request. Runs in
+the text threads, since it tokenizes; without torch and asyncio.
 """
 
 from __future__ import annotations

@@ -17,32 +17,30 @@ MAX_UNREAD_EVENTS = 16_384
 logger = logging.getLogger(__name__)
 
 
-async def make_whole(
-    generation: Generation, response: GenerationReply, in_thread: InThread
-) -> None:
-    """Wait for the end of the call, and have the response keep its document or its error.
+async def make_whole(generation: Generation, reply: GenerationReply, in_thread: InThread) -> None:
+    """Wait for the end of the call, and have the reply keep its document or its error.
 
     Readers of a stream get its events while tokens arrive.
     """
     try:
-        if not response.call.stream:
-            await encode_whole(response, await generation.whole(), in_thread)
+        if not reply.call.stream:
+            await encode_whole(reply, await generation.whole(), in_thread)
             return
-        response.opening()
+        reply.opening()
         while not generation.is_done:
-            await encode_events(response, await generation.next(), in_thread)
-        response.closing()
+            await encode_events(reply, await generation.next(), in_thread)
+        reply.closing()
     except YaieError as error:
-        response.fail(error)
+        reply.fail(error)
     except Exception:
         logger.exception("request %s failed in the background", generation.http_id)
-        response.fail(RequestFailed("the request failed inside the server; send it again"))
+        reply.fail(RequestFailed("the request failed inside the server; send it again"))
     finally:
         generation.close()
 
 
 class Follower:
-    """One reader: an iterator over events, until the response ends."""
+    """One reader: an iterator over events, until the reply ends."""
 
     def __init__(self, events: Sequence[bytes], *, skip: int = 0) -> None:
         """Begin with `events`; leave out the first `skip` of the later ones."""

@@ -1,4 +1,4 @@
-"""Items of `/v1/responses` as messages of a chat."""
+"""Chat messages from the items of `/v1/responses`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Messages:
     def __init__(self, instructions: str | None) -> None:
         self.messages: list[Message] = []
         self.sources: list[str] = []
-        self._names: dict[str, str] = {}  # of called functions, by call id
+        self._names: dict[str, str] = {}  # function names by call id
         if instructions is not None:
             self._add({"role": "system", "content": instructions}, "instructions")
 

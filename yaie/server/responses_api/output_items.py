@@ -1,4 +1,4 @@
-"""Output items of `/v1/responses`, built from the parts of an answer, with their stream events."""
+"""Output items of `/v1/responses`: built from an answer's parts, with their stream events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Status = Literal["in_progress", "completed", "incomplete"]
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Sizes of the deltas of each item, in characters and logprobs; the first items have ended."""
+    """Delta sizes by item, in characters and logprobs; the first items have ended."""
 
     deltas: list[list[tuple[int, int]]]
     num_ended: int
@@ -83,7 +83,7 @@ class OutputItems:
         self._ended_cuts: list[list[tuple[int, int]]] = []
         self._done: list[Item] = []
         self._open: _Open | None = None
-        self._logprobs: list[Any] = []  # of tokens without text so far
+        self._logprobs: list[Any] = []  # for tokens without text so far
 
     def push(self, parts: Sequence[Part], logprobs: Sequence[Any] = ()) -> Iterator[Event]:
         """Add parts and the logprobs of their tokens; return the events."""

@@ -139,7 +139,7 @@ class ResponseObject(GenerationReply):
             is_end=True,
         )
 
-    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, after storing it."""
         if self._last is not None:  # cancelled while its last tokens were decoded
             return self._describe_progress()
@@ -254,7 +254,7 @@ def number_events(events: Iterable[Event], first: int = 0) -> Iterator[bytes]:
 
 
 def _about(turn: Turn) -> dict[str, Any]:
-    """Return the fields of a response that repeat those of its request."""
+    """Return the response fields that repeat request fields."""
     body = turn.body
     effort = None if body.reasoning is None else body.reasoning.effort
     text = body.text

@@ -18,7 +18,7 @@ import msgspec
 Item = dict[str, Any]
 
 MAX_RESPONSES = 10_000
-OVERHEAD_BYTES = 1024  # of the objects around a response's JSON
+OVERHEAD_BYTES = 1024  # objects around a response's JSON
 
 
 class Link:
@@ -125,7 +125,7 @@ class ResponseStore:
     ) -> bool:
         """Store a response, or replace it; return False if it exceeds the whole store.
 
-        `cuts`: the sizes of its deltas as JSON, for streams of it.
+        `cuts`: its delta sizes as JSON, for streams.
         """
         stored = _Stored(document, link, cuts)
         if stored.num_bytes + link.total_bytes > self.max_bytes:

@@ -1,4 +1,4 @@
-"""Translation of a `ResponsesBody` into the call of a chat."""
+"""Translation of a `ResponsesBody` to a chat's call."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PreviousNotFound(InvalidRequest):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request for a response: its body, its own items, and the conversation before them."""
+    """One request for a response: its body, its items, and the conversation before them."""
 
     body: ResponsesBody
     items: Sequence[Item]
@@ -136,7 +136,7 @@ def _turn(body: ResponsesBody) -> tuple[Turn, Messages]:
 
 
 def _fitting(translator: Translator, body: ResponsesBody, messages: Messages) -> Call:
-    """Return the call; with `truncation` "auto" that of the most turns that fit the context."""
+    """Return the call; `truncation` "auto" keeps the most turns that fit the context."""
     try:
         return translator.chat(_chat_body(body, messages.messages))
     except ContextLengthExceeded:

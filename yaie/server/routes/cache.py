@@ -92,7 +92,7 @@ async def explain_cache(request: Request) -> Response:
     responses={200: describe_reply(CacheBranches)},
 )
 async def list_cache_branches(request: Request) -> Response:
-    """List the largest branches of a namespace, those of one path in order."""
+    """List the largest branches of a namespace, in path order."""
     service: Service = request.app.state.service
     try:
         body = await read_body(request, BranchesBody)
@@ -138,7 +138,7 @@ def _branches(model: str, found: Branches, tokenizer: Tokenizer) -> CacheBranche
 @router.head("/v1/cache/stats", include_in_schema=False)
 @router.get("/v1/cache/stats", responses={200: describe_reply(CacheStats)})
 async def get_cache_stats(request: Request) -> Response:
-    """Return numbers of tokens, nodes and namespaces of every loaded model."""
+    """Return the numbers of tokens, nodes and namespaces by loaded model."""
     service: Service = request.app.state.service
     answers = await _of_loaded(service, DescribeCache())
     data = [

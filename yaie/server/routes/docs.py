@@ -1,6 +1,6 @@
 """`/docs`: the API as a page, with Swagger UI from this server: it works without the internet.
 
-The package `fastapi-swagger` holds its script and its style.
+The package `fastapi-swagger` has its script and its style.
 
 The page is open. Its Authorize button takes the key of the requests that it sends.
 """

@@ -236,7 +236,7 @@ def describe_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dic
 
 
 def _add_ranges(properties: dict[str, Any]) -> None:
-    """Add the ranges of sampling parameters to the schemas of body fields."""
+    """Add sampling parameter ranges to the schemas of body fields."""
     for name, described in properties.items():
         kind = SAMPLING_FIELDS[name].kind if name in SAMPLING_FIELDS else None
         if isinstance(kind, Whole | Real) and name != "max_tokens":  # 0 goes with echo

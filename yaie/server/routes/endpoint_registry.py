@@ -1,7 +1,7 @@
 """The registry of endpoints: one value for each, to be read, extended and pruned.
 
-An application has exactly the endpoints that `create_app` gets. By default these are the standard
-ones, as the modules in `server/routes` declare them.
+An application has exactly the endpoints that are given to `create_app`. By default these are the
+standard ones, as the modules in `server/routes` declare them.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class EndpointConfig:
     summary: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ("extensions",)
-    response_model: Any = None  # of the answer with status 200, for the document
-    responses: Mapping[int | str, Any] = field(default_factory=dict)  # of every status
+    response_model: Any = None  # reply with status 200, for the document
+    responses: Mapping[int | str, Any] = field(default_factory=dict)  # replies by status
     openapi_extra: Mapping[str, Any] | None = None
     response_class: type[Response] = JSONResponse  # for the media type in the document
     is_shown: bool = True  # in the document
@@ -160,15 +160,12 @@ def make_router(endpoints: Iterable[EndpointConfig]) -> APIRouter:
 
 @functools.cache
 def standard_router() -> APIRouter:
-    """Return the router of every standard endpoint: one, shared by the applications of a process.
-
-    FastAPI builds a validator for each documented answer, which takes most of `create_app`.
-    """
+    """Return the router of every standard endpoint; all applications of a process share it."""
     return make_router(standard_endpoints())
 
 
 def open_paths(endpoints: Iterable[EndpointConfig], settings: Settings) -> frozenset[str]:
-    """Return the paths that need no API key, that of the OpenAPI document included."""
+    """Return the paths that need no API key, the OpenAPI document's included."""
     closed = {each.path for each in endpoints if not each.is_open}
     closed |= {METRICS} if settings.metrics_auth else set()
     return frozenset(OPEN_PATHS | {each.path for each in endpoints if each.is_open}) - closed

@@ -27,7 +27,7 @@ class AbortedRequest(ReplyStruct, kw_only=True):
 async def abort_request(request: Request, request_id: str) -> Response:
     """End a running request within one step; its answer has the finish reason `abort`.
 
-    The id is that of the response, or the X-Request-ID of its HTTP request.
+    The id is the response id or the X-Request-ID.
     """
     service: Service = request.app.state.service
     if not service.active.abort(request_id, getattr(request.state, "tenant", None)):

@@ -109,7 +109,7 @@ async def refuse_compaction(request: Request) -> Response:
 async def get_response(request: Request, response_id: str) -> Response:
     """Return a stored response, or one in progress; with `stream` as the events of its stream.
 
-    A stream begins behind the event with the number `starting_after`.
+    A stream begins after the event with the number `starting_after`.
     """
     place = _place(request)
     after = _read_start(request.query_params)
@@ -172,7 +172,7 @@ async def cancel_response(request: Request, response_id: str) -> Response:
     responses={200: describe_reply(InputItems)},
 )
 async def list_input_items(request: Request, response_id: str) -> Response:
-    """List the items that the model saw: those of earlier turns, then the input of this one."""
+    """List the items that the model saw: earlier turns, then this turn's input."""
     place = _place(request)
     link = place.store.link(place.tenant, response_id)
     if link is None:

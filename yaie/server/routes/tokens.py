@@ -53,7 +53,7 @@ async def count_prompt_tokens(request: Request) -> Response:
     "/tokenize", openapi_extra=TOKENIZE.openapi, responses={200: describe_reply(TokenList)}
 )
 async def tokenize_prompt(request: Request) -> Response:
-    """Return the tokens of a text or of a conversation."""
+    """Return the tokens of a text or conversation."""
     return await TOKENIZE.answer(request)
 
 

@@ -18,7 +18,7 @@ class State(enum.StrEnum):
 
     USED = "used"
     REFUSED = "refused"  # 400, unless the value means "unused"
-    OTHER_NAME = "other name"  # of a field of ours: 400, unless ours is given too
+    OTHER_NAME = "other name"  # another name for our field: 400, unless ours is given too
     ACCEPTED = "accepted"  # without effect: the answer would be the same
     REPORTED = "reported"  # accepted, and named in X-YAIE-Ignored-Params
 

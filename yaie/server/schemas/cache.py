@@ -1,4 +1,4 @@
-"""Bodies and answers of `/v1/cache`."""
+"""Bodies and replies of `/v1/cache`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BRANCHES = 1000
 
 
 class ExplainBody(CountBody):
-    """A body of a completion, chat or message, of which only the prompt matters."""
+    """A completion, chat or message body; only its prompt is read."""
 
     compare_with: dict[str, Any] | None = None  # another such body
 
@@ -44,7 +44,7 @@ class BranchesBody(RequestBody):
 
 
 class CacheBranch(ReplyStruct, kw_only=True):
-    """One edge of the tree: consecutive tokens behind which paths part, or end."""
+    """One edge of the tree: consecutive tokens after which paths diverge or end."""
 
     text: str
     """Its first tokens; empty where other keys share the namespace."""
@@ -75,7 +75,7 @@ class CacheBranches(ReplyStruct, kw_only=True):
 
 
 class ModelCache(ReplyStruct, kw_only=True):
-    """Numbers of one model's cache. Live tokens are those of running sequences."""
+    """Cache numbers of one model. Running sequences use the live tokens."""
 
     model: str
     num_slots: int
@@ -94,7 +94,7 @@ class ModelCache(ReplyStruct, kw_only=True):
 
 
 class CacheStats(ReplyStruct, kw_only=True):
-    """Numbers of the caches of all loaded models."""
+    """Cache numbers of all loaded models."""
 
     object: Literal["list"] = "list"
     data: list[ModelCache]
@@ -109,7 +109,7 @@ class FlushedCache(ReplyStruct, kw_only=True):
 
 
 class HeldText(ReplyStruct, kw_only=True):
-    """One continuation that is held where the prompt leaves the cache."""
+    """One cached continuation at the position where the prompt leaves the cache."""
 
     text: str
     """Its first tokens."""
@@ -131,16 +131,16 @@ class Place(ReplyStruct, kw_only=True):
 
 
 class Divergence(Place, kw_only=True):
-    """The first token that is not held."""
+    """The first token that is not cached."""
 
     position: int
     """Number of the token, from 0."""
     held: list[HeldText]
-    """The continuations that are held in its place, latest use first."""
+    """The cached continuations at this position, latest use first."""
 
 
 class EvictedTokens(ReplyStruct, kw_only=True):
-    """Tokens of the prompt that were held once."""
+    """Prompt tokens that were cached before."""
 
     tokens: int
     clock: int
@@ -153,7 +153,7 @@ class EvictedTokens(ReplyStruct, kw_only=True):
 
 
 class Comparison(ReplyStruct, kw_only=True):
-    """The place where two prompts part."""
+    """The position where two prompts diverge."""
 
     prompt_tokens: int
     """Of the other prompt."""
@@ -168,7 +168,7 @@ class Comparison(ReplyStruct, kw_only=True):
 
 
 class UsageExplanation(ReplyStruct, kw_only=True):
-    """Cached part of a prompt, and the cause of the rest."""
+    """Cached part of a prompt, and why the rest is not cached."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -183,7 +183,7 @@ class UsageExplanation(ReplyStruct, kw_only=True):
     eviction: EvictedTokens | None
     """Null if the first missing token was never evicted, or that is forgotten."""
     cached_tokens_elsewhere: int
-    """Leading tokens that another namespace of the same key holds."""
+    """Leading tokens that are cached in another namespace of the same key."""
 
 
 class CacheExplanation(UsageExplanation, kw_only=True):

@@ -53,7 +53,7 @@ def _endpoints(row: ApiField) -> str:
 
 
 def _of(chat: bool, text: bool, *origins: Origin) -> list[ApiField]:
-    """Return the used fields of these two endpoints, and of no other of the two."""
+    """Return the used fields of exactly these of the two endpoints."""
     return [
         row
         for row in FIELDS

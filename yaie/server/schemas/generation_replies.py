@@ -61,7 +61,7 @@ class ToolCallReply(ReplyStruct, kw_only=True):
 
 
 class FunctionDelta(ReplyStruct, kw_only=True):
-    """Growth of the function of a tool call."""
+    """Growth of a tool call's function."""
 
     name: str | UnsetType = UNSET
     arguments: str | UnsetType = UNSET
@@ -85,7 +85,7 @@ class TopLogprob(ReplyStruct, kw_only=True):
 
 
 class TokenLogprob(TopLogprob, kw_only=True):
-    """Log-probability of a sampled token, and of the most likely ones."""
+    """Log-probability of a sampled token, with the most likely alternatives."""
 
     top_logprobs: list[TopLogprob]
 
@@ -98,7 +98,7 @@ class ChatLogprobs(ReplyStruct, kw_only=True):
 
 
 class PromptLogprob(ReplyStruct, kw_only=True):
-    """Log-probability of a token at one position of the prompt."""
+    """Log-probability of a token at one prompt position."""
 
     logprob: float
     rank: int

@@ -29,7 +29,7 @@ class MessageUsage(ReplyStruct, kw_only=True):
 
 
 class CacheMissReason(ReplyStruct, kw_only=True):
-    """First part in which a prompt differs from that of the previous message."""
+    """First part in which a prompt differs from the previous message's prompt."""
 
     type: Literal[
         "model_changed", "system_changed", "tools_changed", "messages_changed",
@@ -40,7 +40,7 @@ class CacheMissReason(ReplyStruct, kw_only=True):
 
 
 class MessageDiagnostics(ReplyStruct, kw_only=True):
-    """Comparison of a prompt with that of the previous message."""
+    """Comparison of a prompt with the previous message's prompt."""
 
     cache_miss_reason: CacheMissReason
 

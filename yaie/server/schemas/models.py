@@ -1,4 +1,4 @@
-"""Answers of `GET /v1/models` and `GET /v1/models/{id}`, in the forms of two APIs."""
+"""Replies of `GET /v1/models` and `GET /v1/models/{id}`, in the formats of two APIs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ModelList(ReplyStruct, kw_only=True):
 
 
 class MessagesModelCard(ReplyStruct, kw_only=True):
-    """Description of one served model in the form of Anthropic's API."""
+    """Description of one served model in Anthropic's format."""
 
     type: Literal["model"] = "model"
     id: str
@@ -94,7 +94,7 @@ class MessagesModelCard(ReplyStruct, kw_only=True):
 
 
 class MessagesModelList(ReplyStruct, kw_only=True):
-    """Page of the served models in the form of Anthropic's API."""
+    """Page of the served models in Anthropic's format."""
 
     data: list[MessagesModelCard]
     has_more: bool

@@ -1,4 +1,4 @@
-"""Body and answers of `/v1/tools` and `/v1/tools/execute`."""
+"""Body and replies of `/v1/tools` and `/v1/tools/execute`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ToolList(ReplyStruct, kw_only=True):
     object: Literal["list"] = "list"
     data: list[RegisteredTool]
     parsers: dict[str, str | None]
-    """Form of tool calls, by model; null without one, or while the model loads."""
+    """Tool-call format by model; null without one, or while the model loads."""
     execution: bool
     """`/v1/tools/execute` is on."""
 

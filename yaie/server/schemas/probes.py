@@ -1,4 +1,4 @@
-"""Answers of the probes, of `/stats`, `/version` and `/`, and the body of errors."""
+"""Replies of the probes, `/stats`, `/version` and `/`, and error bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaie.server.schemas.reply_struct import ReplyStruct
 
 
 class StateReply(ReplyStruct, kw_only=True):
-    """State of the server, of a probe."""
+    """State of the server, as probes reply it."""
 
     server: Literal["yaie"] = "yaie"
     status: str
@@ -36,11 +36,11 @@ class StateReply(ReplyStruct, kw_only=True):
     last_step_age_s: float | None
     """Seconds since steps were last seen, by a probe or a request; null before the first."""
     kv_utilization: float
-    """Part of the slots that live sequences use, 0 to 1."""
+    """Share of the slots that live sequences use, 0 to 1."""
     device: str | None
     attention_backend: str | None
     warm_up_s: float | None
-    """Seconds of the first answer before the engine was ready; 0: none."""
+    """Seconds of the warm-up answer; 0 without a warm-up."""
 
 
 class ModelState(ReplyStruct, kw_only=True):
@@ -73,9 +73,9 @@ class StatsReply(StateReply, kw_only=True):
     waiting_turns: int
     """Number of ended turns whose next prompt is to be rendered."""
     hit_rate: float
-    """Part of the prompt tokens that were cached, 0 to 1."""
+    """Share of the prompt tokens that were cached, 0 to 1."""
     kv_read_saved: float
-    """Part of the reads of keys and values that sharing saved, 0 to 1."""
+    """Share of KV reads that prefix sharing saved, 0 to 1."""
     info: EngineInfo | None
     """Null until the engine is ready."""
     stats: EngineStats

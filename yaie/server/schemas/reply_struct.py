@@ -22,11 +22,11 @@ _REFERENCED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
 class ReplyStruct(msgspec.Struct, kw_only=True):
-    """Base of replies and of the objects in them."""
+    """Base of replies, and of the objects inside replies."""
 
 
 def describe_reply(*kinds: type[ReplyStruct], is_list: bool = False) -> dict[str, Any]:
-    """Return a reply of one of these types for the `responses` of a route."""
+    """Describe a reply of one of these types, for the `responses` of a route."""
     forms: list[dict[str, Any]] = [reference_to(kind) for kind in kinds]
     schema: dict[str, Any] = forms[0] if len(forms) == 1 else {"anyOf": forms}
     if is_list:
@@ -58,7 +58,7 @@ def _find_references(value: Any) -> set[str]:
 
 @functools.cache
 def reply_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON schemas of all replies and of the types in them, by name."""
+    """Return the JSON schemas of all reply types by name, with the types inside them."""
     kinds = _subclasses(ReplyStruct)
     template = REFERENCE.replace("{model}", "{name}")
     _, found = msgspec.json.schema_components(kinds, ref_template=template)

@@ -144,7 +144,7 @@ class TextSettings(ReplyStruct, kw_only=True):
 
 
 class CacheDiagnostics(ReplyStruct, kw_only=True):
-    """Comparison of a prompt with that of an earlier response."""
+    """Comparison of a prompt with an earlier response's prompt."""
 
     type: Literal["cache_hit", "cache_miss", "comparison_response_not_found"]
     reason: str | UnsetType = UNSET

@@ -1,7 +1,7 @@
-"""Table of every field of the endpoints: name, endpoints, type, default and state.
+"""Table of all endpoint fields: name, endpoints, type, default and state.
 
-Used fields are the annotated ones of the body classes, the others those of `unused.py`. A body of
-`/v1/responses` also has the extensions of chats, which reach the chat unchanged.
+Used fields are annotated in the body classes, the rest are listed in `unused.py`. A `/v1/responses`
+body also takes the chat extensions, which reach the chat unchanged.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _rows_of(path: str) -> list[ApiField]:
 
 
 def list_used(body: type[RequestBody], path: str) -> list[ApiField]:
-    """Return the fields of a body's class. Raises `TypeError` for one without annotation."""
+    """List a body class's fields. Raises `TypeError` for a field without annotation."""
     schemas = body.model_json_schema()["properties"]
     rows = []
     for name, about in body.model_fields.items():

@@ -1,4 +1,4 @@
-"""Bodies and answers of `/v1/count_tokens`, `/tokenize` and `/detokenize`."""
+"""Bodies and replies of `/v1/count_tokens`, `/tokenize` and `/detokenize`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaie.server.schemas.reply_struct import ReplyStruct
 
 
 class CountBody(RequestBody):
-    """A chat or text completion, of which only the prompt matters."""
+    """A chat or text completion body; only its prompt is read."""
 
     model_config = ConfigDict(
         json_schema_extra={"anyOf": [{"required": ["prompt"]}, {"required": ["messages"]}]}
@@ -58,7 +58,7 @@ class CountedBody(CountBody):
 
 
 class TokenizeBody(CountBody):
-    """vLLM's request for the tokens of a text or of a conversation."""
+    """vLLM's request for the tokens of a text or conversation."""
 
     return_token_strs: bool | None = None
 
@@ -70,7 +70,7 @@ class DetokenizeBody(RequestBody):
 
 
 class TokenCount(ReplyStruct, kw_only=True):
-    """Number of tokens of a body's prompts."""
+    """Token count of a body's prompts."""
 
     count: int
     """The `prompt_tokens` of the real request's usage."""
@@ -79,14 +79,14 @@ class TokenCount(ReplyStruct, kw_only=True):
 
 
 class CachedTokenCount(TokenCount, kw_only=True):
-    """Number of tokens of prompts, and of the cached ones."""
+    """Token count of a body's prompts, with the cached tokens."""
 
     cached_tokens: int | UnsetType = UNSET
     """Tokens that need no computing now, with `return_cached_tokens`."""
 
 
 class TokenList(TokenCount, kw_only=True):
-    """Tokens of a text or of a conversation."""
+    """Tokens of a text or conversation."""
 
     tokens: list[int]
     token_strs: list[str | None] | None

@@ -15,7 +15,7 @@ def _refuse(name: str, meaning: str, *harmless: Any, advice: str = "") -> Unused
 
 
 def _other_name(name: str, ours: str, harmless: Any = None, place: str = "") -> Unused:
-    """Return the row of another name of `ours`, or of a `place` in it."""
+    """Return the row of another name for `ours`, or for a `place` in it."""
     meaning = f"another name of `{place or ours}`"
     harmless_values = () if harmless is None else (harmless,)
     return Unused(
