@@ -184,7 +184,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
 
 
 def _error(path: str, error: YaieError) -> dict[str, Any]:
-    """Return schema and example of an error in the format of the path's API."""
+    """Return an error's schema and example in the path's format."""
     make = messages_error_reply if path.startswith(MESSAGES) else error_reply
     reply = make(error, "4c1f")
     return {"schema": reference_to(type(reply)), "example": msgspec.to_builtins(reply)}

@@ -1,1 +1,1 @@
-"""Metrics: Prometheus collectors, timings, server status and the request log."""
+"""Metrics: Prometheus collectors, timings and server status."""

@@ -1,1 +1,1 @@
-"""Replies: generation, delivery, and the reply formats of chats and completions."""
+"""Replies: generation, its outcome, delivery, and the formats of chats and completions."""

@@ -101,7 +101,7 @@ class EchoedLogprobs:
     decoder_state: tuple[bytes, int]  # a prompt may end within a character
 
     def before(self, own: TextLogprobs) -> TextLogprobs:
-        """Return the lists of the prompt followed by the lists of the completion."""
+        """Return the prompt's lists followed by the completion's lists."""
         joined: dict[str, Any] = {}
         for name, entries in self.lists.items():
             both = filter(None, (entries, msgspec.json.encode(getattr(own, name))[1:-1]))

@@ -1,7 +1,7 @@
 """Cache diagnostics in the formats of Anthropic's and OpenAI's API.
 
-Both compare a request with an earlier request, named by its response. The changed parts come from
-digests of both requests, the number of missed tokens from the cached tokens of the later one.
+Both compare a request with an earlier request, named by its response. Digests of both requests tell
+the changed parts, the later request's cached tokens the missed tokens.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Prompts:
         return ids if kept is None else ids[-kept:]
 
     def count_kept(self, body: GenerationBody, max_tokens: int | None) -> int | None:
-        """Return the number of last tokens to keep of a prompt; None keeps all.
+        """Return how many of a prompt's last tokens to keep; None keeps all.
 
         Raises `InvalidRequest` for a number that is out of range.
         """
@@ -172,7 +172,7 @@ def no_such_token(token_id: int, param: str, vocab_size: int) -> InvalidRequest:
 
 
 def bad_word_ids(words: Sequence[str], tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the runs of tokens of each word, with and without a space in front.
+    """Tokenize each word with and without a leading space.
 
     Raises `InvalidRequest` with the place of a word that is empty or too long.
     """

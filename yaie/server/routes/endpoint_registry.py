@@ -28,8 +28,6 @@ from yaie.server.routes import (
     messages,
     models,
     operator_tools,
-    render,
-    requests,
     responses,
     tokens,
 )
@@ -40,8 +38,7 @@ _ROUTERS = (
     completions.router,
     responses.router,
     messages.router,
-    render.router,
-    requests.router,
+    completions.render_router,
     tokens.router,
     operator_tools.router,
     cache.router,

@@ -32,7 +32,7 @@ class Origin(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Annotation of a used field, in the class of the body that has it."""
+    """Annotation of a used field, in its body's class."""
 
     meaning: str  # one sentence or two, in Markdown
     default: str = "none"

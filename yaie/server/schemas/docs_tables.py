@@ -53,7 +53,7 @@ def _endpoints(row: ApiField) -> str:
 
 
 def _of(chat: bool, text: bool, *origins: Origin) -> list[ApiField]:
-    """Return the used fields of exactly these of the two endpoints."""
+    """Return the fields that exactly these of the two endpoints use."""
     return [
         row
         for row in FIELDS

@@ -19,7 +19,7 @@ _AS_IN_CHATS = "As in chat completions."
 
 
 class CountedMessagesBody(RequestBody):
-    """Fields of a conversation that its number of tokens depends on."""
+    """Conversation fields that the token count depends on."""
 
     unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.MESSAGES}
 
