@@ -31,7 +31,7 @@ REMOTE = {
     "several_models.py": "second: ",
 }
 OWN = "own_endpoint.py"
-WAIT_S = 120.0
+WAIT_S = 300.0  # the first program compiles the kernels
 
 pytestmark = [
     pytest.mark.integration,
