@@ -234,3 +234,25 @@ def test_a_tool_with_open_members_takes_any(
         _, grammar = ask_for_a_call(said, monkeypatch, "hermes", parameters)
         call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
         assert accepts(tokenizer, grammar, call)
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_a_stop_string_inside_a_call_is_no_call_of_tools(said: Any, ask: Any) -> None:
+    http, _ = said(ADD.replace("1}", "12}"))
+    answer = ask(http, tools=TOOLS, stop=["12"])
+    (call,) = answer["tool_calls"]
+    assert (call["arguments"].strip(), answer["finish_reason"]) == ('{"a":', "stop")
+    answer = ask(http, tools=TOOLS, stop=["</tool"])
+    assert answer["finish_reason"] == "tool_calls"
+    assert (answer["content"], json.loads(answer["tool_calls"][0]["arguments"])) == ("", {"a": 12})
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_an_answer_cut_by_its_limit_shows_no_mark(
+    said: Any, ask: Any, tokenizer: Tokenizer
+) -> None:
+    http, _ = said(f"Adding.\n{ADD}")
+    for limit in range(2, len(tokenizer.encode(f"Adding.\n{ADD}"))):
+        answer = ask(http, tools=TOOLS[:1], max_tokens=limit)
+        assert answer["finish_reason"] == "length"
+        assert "Adding.".startswith(answer["content"].rstrip()), limit

@@ -209,3 +209,17 @@ def test_a_continued_message_keeps_its_last_blanks(chat: Any, content: str, endi
         [user("x"), said], add_generation_prompt=False, continue_final_message=True
     )
     assert text.endswith(f"It is{ending}") and text.startswith("[x]")
+
+
+def test_ids_of_other_servers_name_the_function_for_kimi(chat: Any) -> None:
+    source = (
+        "{# tools <|tool_calls_section_begin|> #}{% for m in messages %}"
+        "{% for c in m.tool_calls or [] %}{{ c.id }} {% endfor %}{{ m.tool_call_id }} {% endfor %}"
+    )
+    own = said(call("functions.add:0", a=1), call("call_b", a=2))
+    messages = [user("x"), own, result("functions.add:0"), result("call_b"), said(call("c", a=1))]
+    assert chat(source).render_text(messages).split() == [
+        *("functions.add:0", "functions.add:1"),
+        *("functions.add:0", "functions.add:1"),
+        "functions.add:2",
+    ]

@@ -37,6 +37,7 @@ class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
     token_ids: tuple[int, ...] = ()
     logprobs: tuple[TokenLogprobs, ...] = ()
     parse_fault: str = ""  # on the last piece: why a tool call could not be parsed
+    is_in_call: bool = False  # on the last piece: a limit or stop string cut a tool call
     finish_reason: FinishReason | None = None  # on the last piece
     stop_reason: str | int | None = None  # the stop string, pattern or token id that ended it
 
@@ -154,13 +155,14 @@ class SequenceText:
         text = "".join(self._texts)
         parts = self._parts if self._may_end else self._parser.push(text)
         if is_end:
-            parts += self._parser.end()
+            parts += self._parser.end(is_cut=self._is_cut)
         piece = TextPiece(
             text=text,
             parts=tuple(parts),
             token_ids=tuple(self._token_ids),
             logprobs=tuple(self._logprobs),
             parse_fault=self._parser.fault if is_end else "",
+            is_in_call=is_end and self._is_cut and self._parser.is_in_call,
             finish_reason=self.finish_reason if is_end else None,
             stop_reason=self.stop_reason if is_end else None,
         )
@@ -168,6 +170,11 @@ class SequenceText:
         self._is_end_taken = self._is_end_taken or is_end
         self._texts, self._parts, self._token_ids, self._logprobs = [], [], [], []
         return piece
+
+    @property
+    def _is_cut(self) -> bool:
+        """True if a limit or a stop string ended the text, not the model."""
+        return self.finish_reason != "stop" or isinstance(self.stop_reason, str)
 
     def _count_reasoning(self, piece: TextPiece) -> None:
         if len(piece.parts) == 1 and type(piece.parts[0]) is TextPart:

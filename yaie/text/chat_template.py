@@ -16,11 +16,13 @@ from jinja2 import TemplateError, TemplateSyntaxError
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.contents import ContentForms, content_text, content_texts, forms_of_roles
 from yaie.text.formats.json_calls import JsonCalls
+from yaie.text.formats.named_calls import KIMI
 from yaie.text.formats.output_format import detect_format
 from yaie.text.past_calls import (
     CALL_REWRITES,
     read_arguments,
     with_calls_as_text,
+    with_numbered_ids,
     with_written_arguments,
 )
 from yaie.text.template_features import free_variables
@@ -206,6 +208,8 @@ class ChatTemplate:
         if any(message.get("tool_calls") for message in conversation):
             if f"{{'{_CALLED}'" in self._probe_call():  # an object that was printed
                 return [with_written_arguments(message) for message in conversation]
+            if detect_format(self.source).syntax is KIMI:
+                return with_numbered_ids(conversation)
             syntax = self._syntax_of_hidden_calls()
             if syntax is not None:
                 return [with_calls_as_text(message, syntax) for message in conversation]

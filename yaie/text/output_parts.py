@@ -122,8 +122,15 @@ class OutputParser(Protocol):
     def push(self, text: str) -> list[Part]:
         """Add text; return the parts certain now."""
 
-    def end(self) -> list[Part]:
-        """Return the parts still held back, at the end of the sequence."""
+    @property
+    def is_in_call(self) -> bool:
+        """True if the text ended inside a tool call."""
+
+    def end(self, *, is_cut: bool = False) -> list[Part]:
+        """Return the parts still held back, at the end of the sequence.
+
+        Of a text that was cut, the beginning of a marker is no part.
+        """
 
 
 class PlainText:
@@ -132,12 +139,13 @@ class PlainText:
     markers: Collection[str] = ()
     may_end = False
     is_done = False
+    is_in_call = False
     fault = ""
 
     def push(self, text: str) -> list[Part]:
         """Return the text as one part."""
         return [TextPart(text)] if text else []
 
-    def end(self) -> list[Part]:
+    def end(self, *, is_cut: bool = False) -> list[Part]:
         """Return an empty list: all text was given."""
         return []

@@ -106,6 +106,29 @@ def with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
     return short
 
 
+def with_numbered_ids(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return messages with the ids `functions.NAME:NUMBER` in place of those of other servers.
+
+    Kimi's templates show calls by their ids alone.
+    """
+    ids: dict[Any, str] = {}
+    changed, number = [], 0
+    for message in conversation:
+        new = dict(message)
+        if message.get("tool_calls"):
+            new["tool_calls"] = []
+            for call in message["tool_calls"]:
+                name, old = call["function"]["name"], call.get("id")
+                if not str(old).startswith(f"functions.{name}:"):
+                    ids[old] = f"functions.{name}:{number}"
+                number += 1
+                new["tool_calls"].append({**call, "id": ids.get(old, old)})
+        if message.get("tool_call_id") in ids:
+            new["tool_call_id"] = ids[message["tool_call_id"]]
+        changed.append(new)
+    return changed
+
+
 def with_calls_as_text(message: dict[str, Any], syntax: JsonCalls) -> dict[str, Any]:
     """Return a message with its calls behind its text, as the model writes them."""
     if not message.get("tool_calls"):

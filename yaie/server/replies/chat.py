@@ -102,7 +102,8 @@ class ChatReply(ChunkedReply):
         return ChatDelta(tool_calls=[call])
 
     def _finish_reason(self, index: int, piece: TextPiece) -> FinishReason:
-        if piece.finish_reason == "stop" and self._has_called[index]:
+        has_called = self._has_called[index] and not piece.is_in_call
+        if piece.finish_reason == "stop" and has_called:
             return "function_call" if self.call.calls_functions else "tool_calls"
         return end_of(piece)
 

@@ -36,6 +36,7 @@ class Calls:
         self.max_calls = max_calls  # the answer ends with this one
         self._new_id = new_id
         self._name = ""  # of the open call
+        self.only_known = False  # calls of other tools are text
         self.num_begun = 0
         self.is_open = False
         self.fault = ""
@@ -43,7 +44,9 @@ class Calls:
         self._arguments: list[str] = []
 
     def begin(self, name: str, call_id: str = "") -> None:
-        """Begin a call: its name is certain."""
+        """Begin a call: its name is certain. Raises `Malformed` for a name that does not count."""
+        if self.only_known and name not in self.tools:
+            raise Malformed("a call names no tool")
         call_id = call_id or self._new_id()
         self._parts.append(ToolCallPart(index=self.num_begun, name=name, call_id=call_id))
         self._name = name
@@ -169,11 +172,12 @@ class JsonCall:
 
 
 def read_name(reader: Reader) -> Steps[str]:
-    """Read a name or an id. Raises `Malformed` if there is none."""
+    """Read a name or an id. Raises `Malformed` if there is none, or the text was cut in it."""
     name = ""
     while _is_of_name((yield from reader.peek())) and len(name) < _MAX_NAME_CHARS:
         name += yield from reader.take()
-    if not name:
+    is_cut = reader.is_cut and not (yield from reader.peek())
+    if not name or is_cut:
         raise Malformed("a call has no name")
     return name
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from yaie.text.formats.calls import Calls
-from yaie.text.formats.json_values import Malformed
+from yaie.text.formats.json_values import Malformed, read_value
 from yaie.text.formats.lark import Lark
 from yaie.text.formats.parser import StepParser
 from yaie.text.formats.reader import Reader, Steps
@@ -17,8 +17,9 @@ from yaie.text.output_parts import ReasoningPart, TextPart
 _START, _CHANNEL, _MESSAGE = "<|start|>", "<|channel|>", "<|message|>"
 _CONSTRAIN, _END, _CALL, _RETURN = "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"
 _ENDS = (_END, _CALL, _RETURN)
-_RECIPIENT = re.compile(r"to=([\w.:-]+)")
+_RECIPIENT = re.compile(r"to=([\w.:/-]+)")
 _FUNCTIONS = "functions."
+_SHOWN_CHANNELS = ("final", "commentary")
 
 
 class Harmony(CallSyntax):
@@ -66,8 +67,8 @@ class HarmonyParser(StepParser):
         while not self.is_done:
             if (yield from self._starts_message()):
                 yield from self._message()
-            elif (yield from self._body("")) is None:
-                return
+            elif self._reader.is_cut or (yield from self._body("")) is None:
+                break
         yield from self._skip_rest()
 
     def _starts_message(self) -> Steps[bool]:
@@ -78,27 +79,52 @@ class HarmonyParser(StepParser):
         return False
 
     def _message(self) -> Steps[None]:
-        """Read a message; one without `<|message|>` has an empty body."""
-        header, _ = yield from self._reader.until((_MESSAGE,))
+        """Read a message; one whose header has no `<|message|>` before its end has no body."""
+        yield from self._reader.accept(_START)
+        header, mark = yield from self._header()
+        if mark != _MESSAGE:
+            if mark is not None or _CHANNEL in header:
+                self._calls.note("a message without <|message|> was dropped")
+            return
         recipient = _RECIPIENT.search(header)
         full = "" if recipient is None else recipient[1]
         name = full.removeprefix(_FUNCTIONS)
         if name and (name != full or name in self._calls.tools):
             yield from self._call(name)
             return
-        # Messages to other recipients are a model's own steps.
-        is_hidden = name or header.partition(_CHANNEL)[2].lstrip().startswith("analysis")
-        yield from self._body("reasoning" if is_hidden else "text")
+        channel = header.partition(_CHANNEL)[2].lstrip()
+        # Messages to other recipients, and in unknown channels, are a model's own steps.
+        is_shown = not name and (not channel or channel.startswith(_SHOWN_CHANNELS))
+        yield from self._body("text" if is_shown else "reasoning")
+
+    def _header(self) -> Steps[tuple[str, str | None]]:
+        """Read a header up to its mark, or up to the next header."""
+        header = ""
+        while True:
+            text, mark = yield from self._reader.up_to((_MESSAGE, *_ENDS, _START))
+            header += text
+            if mark is not None or not text:
+                break
+        if mark is not None and mark != _START:
+            yield from self._reader.accept(mark)
+        return header, mark
 
     def _call(self, name: str) -> Steps[None]:
         self._calls.begin(name)
         yield from self._reader.skip()
+        try:
+            yield from read_value(self._reader, self._calls.add, _ENDS)
+            yield from self._reader.skip()
+        except Malformed as error:
+            self._calls.note(f"the arguments of call {self._calls.num_begun - 1}: {error}")
         while True:
-            text, end = yield from self._reader.before(_ENDS)
+            text, end = yield from self._reader.up_to(_ENDS, drops_cut=True)
             self._calls.add(text)
             if end is not None or not text:
                 break
+        self._is_in_call = end is None
         self._calls.end()
+        yield from self._reader.accept(end or "")
 
     def _body(self, kind: str) -> Steps[str | None]:
         """Read the text up to the end of its message; return that mark, None at the very end."""

@@ -48,7 +48,7 @@ class JsonCalls(CallSyntax):
         """Read the calls and the closer."""
         yield from read_json_calls(reader, calls, is_bare=not opener)
         for closer in self.closers:
-            yield from reader.accept(closer)
+            yield from reader.close(closer)
 
     def write(self, tool: Tool, lark: Lark) -> str:
         """Return the expression of one call."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import string
+from collections.abc import Container
 
 from yaie.text.formats.calls import Calls, read_arguments, read_name
 from yaie.text.formats.json_calls import read_json_calls
@@ -14,6 +16,8 @@ from yaie.text.formats.syntax import CallSyntax, name_and
 from yaie.text.formats.tool import Tool
 
 _ID_CHARACTERS = string.ascii_letters + string.digits
+_KIMI_PREFIX = re.compile(r"functions?[.:/]")
+_KIMI_NUMBER = re.compile(r"[:._-]?[0-9]+$")
 _ID_LEN = 9  # Mistral's templates refuse others
 
 
@@ -89,7 +93,7 @@ class DeepSeek(CallSyntax):
             reader.record()
             if not (yield from reader.accept(begin)):
                 break
-        yield from reader.accept(self.closers[0])
+        yield from reader.close(self.closers[0])
 
     def _read_call(self, reader: Reader, calls: Calls) -> Steps[None]:
         _, separator, end = self.other_markers
@@ -108,7 +112,7 @@ class DeepSeek(CallSyntax):
         if is_block:
             yield from reader.accept("```")
         yield from reader.skip()
-        if not (yield from reader.accept(end)):
+        if not (yield from reader.close(end)):
             raise Malformed(f"{end} is missing after the arguments")
         calls.end()
 
@@ -133,8 +137,13 @@ class Kimi(CallSyntax):
     """Calls between Kimi's marks; the name is part of the id, as `functions.NAME:0`."""
 
     name = "kimi"
-    openers = ("<|tool_calls_section_begin|>",)
-    closers = ("<|tool_calls_section_end|>",)
+    # Models also write the marks of the section in the singular, or leave them out.
+    openers = (
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_section_begin|>",
+        "<|tool_call_begin|>",
+    )
+    closers = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
     other_markers = ("<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>")
     ends = other_markers[2:]
 
@@ -142,24 +151,29 @@ class Kimi(CallSyntax):
         """Read the calls up to the closer."""
         begin, arguments, end = self.other_markers
         yield from reader.skip()
-        if not (yield from reader.starts_with(begin)):
+        if opener != begin and not (yield from reader.accept(begin)):
             raise Malformed(f"{begin} is missing")
-        while not calls.is_full and (yield from reader.accept(begin)):
+        while True:
             yield from reader.skip()
             call_id = yield from read_name(reader)
             yield from reader.skip()
             if not (yield from reader.accept(arguments)):
                 raise Malformed(f"{arguments} is missing after the name")
-            name = call_id.removeprefix("functions.").partition(":")[0]
-            calls.begin(name or call_id, call_id)
+            calls.begin(_kimi_name(call_id, calls.tools), call_id)
             yield from read_arguments(reader, calls)
             yield from reader.skip()
-            if not (yield from reader.accept(end)):
+            if not (yield from reader.close(end)):
                 raise Malformed(f"{end} is missing after the arguments")
             calls.end()
+            if calls.is_full:
+                return
             yield from reader.skip()
             reader.record()
-        yield from reader.accept(self.closers[0])
+            if not (yield from reader.accept(begin)):
+                break
+        for closer in self.closers:
+            if (yield from reader.close(closer)):
+                return
 
     def write(self, tool: Tool, lark: Lark) -> str:
         """Return the expression of one call."""
@@ -171,6 +185,15 @@ class Kimi(CallSyntax):
         """Return the expression of all calls."""
         more = "+" if is_parallel else ""
         return f"{lark.text(self.openers[0])} {call}{more} {lark.text(self.closers[0])}"
+
+
+def _kimi_name(call_id: str, tools: Container[str]) -> str:
+    """Return the name in an id, as the request has it where it has one such tool."""
+    named = _KIMI_PREFIX.sub("", call_id, count=1) if _KIMI_PREFIX.match(call_id) else call_id
+    for name in (call_id, named, named.partition(":")[0], _KIMI_NUMBER.sub("", named)):
+        if name in tools:
+            return name
+    return named.partition(":")[0] or call_id
 
 
 MISTRAL = Mistral("mistral", is_list=False)

@@ -166,7 +166,7 @@ class OutputFormat:
 
     def _is_strict(self, tools: Sequence[Tool], tokenizer: Tokenizer) -> bool:
         """Return whether free calls follow schemas: their openers must differ from any text."""
-        openers = self.syntax.openers if self.syntax is not None else ()
+        openers = self.syntax.openers[:1] if self.syntax is not None else ()  # as it is written
         has_tokens = bool(openers) and all(each in tokenizer.marker_ids for each in openers)
         return has_tokens and any(tool.is_strict for tool in tools)
 

@@ -28,6 +28,7 @@ class StepParser(ABC):
         self._reader = Reader()
         by_name = {tool.name: tool for tool in tools}
         self._calls = Calls(self._parts, by_name, max_calls, new_id)
+        self._is_in_call = False
         self._steps = self._run()
 
     @property
@@ -52,9 +53,17 @@ class StepParser(ABC):
             next(self._steps, None)
         return self._drain()
 
-    def end(self) -> list[Part]:
-        """Return the parts still held back, at the end of the sequence."""
-        self._reader.is_ended = True
+    @property
+    def is_in_call(self) -> bool:
+        """True if the text ended inside a call."""
+        return self._is_in_call
+
+    def end(self, *, is_cut: bool = False) -> list[Part]:
+        """Return the parts still held back, at the end of the sequence.
+
+        Of a text that was cut, the beginning of a marker is no part.
+        """
+        self._reader.is_ended, self._reader.is_cut = True, is_cut
         next(self._steps, None)
         return self._drain()
 
@@ -88,28 +97,34 @@ class MarkupParser(StepParser):
         self._syntax = syntax
         self._thinking = thinking
         self._is_thinking = is_thinking  # the prompt has opened the reasoning
-        self._space = ""  # held back: dropped beside a marker
-        self._is_behind_marker = False
+        self._space = ""  # held back: a marker may follow
+        self._gap: str | None = None  # the space before a marker, until text follows
+        self._has_text = False
+        self._openers = () if syntax is None else syntax.openers
         self.markers = () if syntax is None else syntax.markers
         if thinking is not None:
             self.markers = (*self.markers, *thinking.markers)
 
     def _run(self) -> Steps[None]:
+        syntax = self._syntax
         if self._thinking is not None:
             yield from self._think(self._thinking)
-        openers = self._syntax.openers if self._syntax is not None else ()
         hidden = self._thinking.hidden if self._thinking is not None else ()
-        if self._syntax is not None and self._syntax.is_bare:
-            yield from self._bare_call(self._syntax)
+        closers = syntax.closers if syntax is not None else ()
+        if syntax is not None and syntax.is_bare:
+            yield from self._bare_call(syntax)
         while not self.is_done:
-            text, opener = yield from self._reader.before((*openers, *hidden))
+            text, mark = yield from self._reader.before((*self._openers, *hidden, *closers))
             self._show(text)
-            if opener in hidden:
-                self._is_behind_marker, self._space = True, ""
-            elif opener is not None and self._syntax is not None:
-                yield from self._call(self._syntax, opener)
+            if mark in self._openers and syntax is not None:
+                yield from self._call(syntax, mark)
+            elif mark in hidden or (mark in closers and self._gap is not None):  # repeated
+                self._pass_marker()
+            elif mark is not None:
+                self._show(mark)
             elif not text:
-                self._show_space()
+                if self._gap is None and self._space:
+                    self._parts.append(TextPart(self._space))
                 return
         yield from self._skip_rest()
 
@@ -120,24 +135,33 @@ class MarkupParser(StepParser):
             self._space = self._reader.recorded()
         if self._is_thinking or (yield from self._reader.accept(thinking.opener)):
             self._space = ""
-            self._is_behind_marker = True
+            self._pass_marker()
             yield from self._reason(thinking)
 
     def _reason(self, thinking: Thinking) -> Steps[None]:
+        """Read the reasoning; calls of the request's tools count there too."""
         if self._is_thinking:  # a model may repeat what its prompt has written
             yield from self._reader.skip()
             yield from self._reader.accept(thinking.opener)
         yield from self._reader.skip()
-        space = ""
-        while True:
-            piece, closer = yield from self._reader.before((thinking.closer,))
-            text = space + piece
-            shown = text.rstrip(SPACE)
-            space = text[len(shown) :]
-            if shown:
-                self._parts.append(ReasoningPart(shown))
-            if closer is not None or not piece:
+        while not self.is_done:
+            text, mark = yield from self._reader.before((thinking.closer, *self._openers))
+            self._show_reasoning(text)
+            if mark in self._openers and self._syntax is not None:
+                self._calls.only_known = True
+                markup, _ = yield from self._read_calls(self._syntax, mark)
+                self._calls.only_known = False
+                self._show_reasoning(markup)
+            elif mark is not None or not text:
+                self._space = ""
                 return
+
+    def _show_reasoning(self, text: str) -> None:
+        text = self._space + text
+        shown = text.rstrip(SPACE)
+        self._space = text[len(shown) :]
+        if shown:
+            self._parts.append(ReasoningPart(shown))
 
     def _bare_call(self, syntax: CallSyntax) -> Steps[None]:
         self._reader.record()
@@ -147,7 +171,18 @@ class MarkupParser(StepParser):
             yield from self._call(syntax, "")
 
     def _call(self, syntax: CallSyntax, opener: str) -> Steps[None]:
-        """Read the calls behind an opener; without a name it is text."""
+        """Read the calls after an opener; without a name it is text."""
+        is_first = self._calls.num_begun
+        markup, fault = yield from self._read_calls(syntax, opener)
+        if self._calls.num_begun != is_first:
+            self._pass_marker()
+        is_answer = syntax.is_bare and not opener
+        if fault and not is_answer:
+            self._calls.note(f"a tool call was not parsed, and its markup stays text: {fault}")
+        self._show(markup)
+
+    def _read_calls(self, syntax: CallSyntax, opener: str) -> Steps[tuple[str, str]]:
+        """Read calls; return the markup that is no call, and the reason."""
         num_before = self._calls.num_begun
         may_follow = True
         while may_follow and not self._calls.is_full:
@@ -157,19 +192,18 @@ class MarkupParser(StepParser):
                 may_follow = False
             except Malformed as error:
                 markup = self._reader.recorded()
-                if not self._calls.is_open:
-                    is_answer = syntax.is_bare and not opener
-                    if not is_answer:
-                        self._calls.note(
-                            f"a tool call was not parsed, and its markup stays text: {error}"
-                        )
-                    is_first = num_before == self._calls.num_begun
-                    self._show(opener + markup if is_first else markup)
-                    return
-                may_follow = yield from self._abandon(syntax, str(error))
+                if self._calls.is_open:
+                    may_follow = yield from self._abandon(syntax, str(error))
+                    continue
+                if self._reader.is_cut:  # in the beginning of a call
+                    yield from self._skip_rest()
+                    return "", str(error)
+                is_first = num_before == self._calls.num_begun
+                return (opener if is_first else "") + markup, str(error)
         self._reader.recorded()
-        self._space = ""
-        self._is_behind_marker = True
+        if self._reader.is_cut:  # between calls
+            yield from self._skip_rest()
+        return "", ""
 
     def _abandon(self, syntax: CallSyntax, reason: str) -> Steps[bool]:
         """End a call with broken arguments; they stay as the model wrote them.
@@ -178,11 +212,17 @@ class MarkupParser(StepParser):
         """
         self._calls.note(f"the arguments of call {self._calls.num_begun - 1}: {reason}")
         while True:
-            text, end = yield from self._reader.before((*syntax.closers, *syntax.ends))
+            text, end = yield from self._reader.up_to(
+                (*syntax.closers, *syntax.ends), drops_cut=True
+            )
             self._calls.add(text)
             if end is not None or not text:
                 break
+        self._is_in_call = end is None
         self._calls.end()
+        if end is None:
+            return False
+        yield from self._reader.accept(end)
         if end not in syntax.ends:
             return False
         yield from self._reader.skip()
@@ -191,16 +231,20 @@ class MarkupParser(StepParser):
                 return False
         return bool((yield from self._reader.peek()))
 
+    def _pass_marker(self) -> None:
+        """Keep the space before a marker: it separates the text after it."""
+        self._gap = self._gap or self._space
+        self._space = ""
+
     def _show(self, text: str) -> None:
         text = self._space + text
-        if self._is_behind_marker:
-            text = text.lstrip(SPACE)
         shown = text.rstrip(SPACE)
         self._space = text[len(shown) :]
-        if shown:
-            self._is_behind_marker = False
-            self._parts.append(TextPart(shown))
-
-    def _show_space(self) -> None:
-        if self._space and not self._is_behind_marker:
-            self._parts.append(TextPart(self._space))
+        if not shown:
+            return
+        if self._gap is not None:
+            begun = shown.lstrip(SPACE)
+            separator = self._gap or shown[: -len(begun)] or "\n"
+            shown = separator + begun if self._has_text else begun
+        self._gap, self._has_text = None, True
+        self._parts.append(TextPart(shown))

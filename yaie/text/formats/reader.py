@@ -22,6 +22,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.is_ended = False
+        self.is_cut = False  # the text ended before its author wanted
         self._text = ""
         self._at = 0
         self._read: list[str] | None = None  # everything read since `record`
@@ -47,6 +48,12 @@ class Reader:
                 return ""
             yield
         return self._text[self._at]
+
+    def ahead(self, length: int) -> Steps[str]:
+        """Return the next characters without reading them; fewer at the end."""
+        while len(self._text) - self._at < length and not self.is_ended:
+            yield
+        return self._text[self._at : self._at + length]
 
     def take(self) -> Steps[str]:
         """Read one character; empty at the end."""
@@ -108,13 +115,14 @@ class Reader:
     ) -> Steps[tuple[str, str | None]]:
         """Read text up to a marker, as `before`; the marker stays unread.
 
-        With `drops_cut` the beginning of a marker at the end of the text is dropped.
+        With `drops_cut`, or if the text was cut, the beginning of a marker at its end is dropped.
         """
         search = _search(markers)
         while True:
             if found := search.search(self._text, self._at):
                 return self._advance(found.start() - self._at), found.group()
-            held = self._held_len(markers) if drops_cut or not self.is_ended else 0
+            is_held = drops_cut or self.is_cut or not self.is_ended
+            held = self._held_len(markers) if is_held else 0
             if text := self._advance(len(self._text) - self._at - held):
                 return text, None
             if self.is_ended:
