@@ -244,6 +244,26 @@ def test_template_variables(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     assert prompt.endswith("<|im_end|>\nHEY")
 
 
+@pytest.mark.parametrize("name", ["enable_thinking", "thinking"])
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+def test_effort_none_turns_the_reasoning_off(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, name: str, path: str
+) -> None:
+    http, engine = make_app()
+    tokenizer = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    template = "{{ messages[0].content }}{% if NAME is not defined or NAME %}<think>{% endif %}"
+    monkeypatch.setattr(tokenizer.hf, "chat_template", template.replace("NAME", name))
+    for effort, is_on in (("none", False), ("low", True), (None, True)):
+        given = {"messages": MESSAGES, "reasoning_effort": effort}
+        if path == "responses":
+            given = {"input": "x", "reasoning": {"effort": effort}}
+        response = http.post(f"/v1/{path}", json=given)
+        assert response.status_code == 200, response.text
+        prompt = tokenizer.decode(list(engine.requests[-1].prompt_token_ids))
+        assert ("<think>" in prompt) is is_on
+        assert ("X-YAIE-Ignored-Params" in response.headers) is (effort == "low")
+
+
 def test_reasoning_effort_is_for_the_template(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

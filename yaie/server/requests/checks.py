@@ -45,6 +45,10 @@ def check_common(body: GenerationBody) -> None:
             )
 
 
+# Variables by which templates turn the reasoning off.
+THINKING_VARIABLES = ("enable_thinking", "thinking")
+
+
 def check_reasoning_effort(body: ChatBody, template_reads: Callable[[str], bool]) -> None:
     """Refuse an unknown effort, unless the template reads it and so decides itself."""
     effort = body.reasoning_effort
@@ -217,7 +221,9 @@ def _is_reported(value: object, field: Unused | None) -> bool:
 
 def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -> list[str]:
     names = []
-    if body.reasoning_effort is not None and not template_reads("reasoning_effort"):
+    effort = body.reasoning_effort
+    read = ("reasoning_effort", *(THINKING_VARIABLES if effort == "none" else ()))
+    if effort is not None and not any(map(template_reads, read)):
         names.append("reasoning_effort")
     if body.tools and body.tool_choice != "none" and not template_reads("tools"):
         names.append("tools")

@@ -25,6 +25,7 @@ from yaie.base.types import (
 )
 from yaie.server.requests.call import Call, Caller, NextTurn
 from yaie.server.requests.checks import (
+    THINKING_VARIABLES,
     chat_logprobs,
     check_common,
     check_reasoning_effort,
@@ -185,6 +186,8 @@ class Translator:
         template_kwargs = dict(body.chat_template_kwargs or {})
         if body.reasoning_effort is not None:
             template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
+        if body.reasoning_effort == "none":
+            template_kwargs = dict.fromkeys(THINKING_VARIABLES, False) | template_kwargs
         return {
             "tools": check_tools(body).shown,
             "add_generation_prompt": body.add_generation_prompt is not False and not continues,

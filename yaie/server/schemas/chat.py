@@ -116,7 +116,8 @@ class ChatBody(GenerationBody):
         Annotated[str, Field(max_length=32)] | None,
         Used(
             "Passed to chat templates that read it; at most 32 characters. With other templates "
-            "it must be one of OpenAI's values, and is reported as ignored.",
+            "it must be one of OpenAI's values, and is reported as ignored; `none` also turns "
+            "`enable_thinking` or `thinking` off.",
             example="low",
         ),
     ] = None
