@@ -256,3 +256,43 @@ def test_an_answer_cut_by_its_limit_shows_no_mark(
         answer = ask(http, tools=TOOLS[:1], max_tokens=limit)
         assert answer["finish_reason"] == "length"
         assert "Adding.".startswith(answer["content"].rstrip()), limit
+
+
+CODER = """{% if tools %}{{ tools | tojson }} <tool_call> <function= <parameter= {% endif %}
+{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}
+{% for k, v in c.function.arguments|items %}<parameter={{ k }}>{{ v }}{% endfor %}{% endfor %}
+{% endfor %}"""
+
+
+def test_an_answer_cut_in_a_call_can_be_continued(
+    said: Any, monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer
+) -> None:
+    call = "<tool_call>\n<function=f>\n<parameter=path>\n/a\n</parameter>\n<parameter=n>\n1"
+    http, engine = said(call)
+    hf = http.app.state.service.model().tokenizer.hf
+    monkeypatch.setattr(hf, "chat_template", CODER)
+    limit = len(tokenizer.encode(call)) - 12  # in the second tag
+    given = {"tools": [{"type": "function", "name": "f"}], "max_output_tokens": limit}
+    first = http.post("/v1/responses", json={"input": "x", **given}).json()
+    (made,) = [each for each in first["output"] if each["type"] == "function_call"]
+    assert made["arguments"] == '{"path": "/a"' and first["status"] == "incomplete"
+    result = {"type": "function_call_output", "call_id": made["call_id"], "output": "cut"}
+    response = http.post(
+        "/v1/responses", json={"input": [result], "previous_response_id": first["id"], **given}
+    )
+    assert response.status_code == 200, response.text
+    prompt = tokenizer.decode(list(engine.requests[-1].prompt_token_ids))
+    assert "<parameter=path>/a" in prompt and "cut" in prompt
+
+
+def test_broken_escapes_reach_messages_as_input(said: Any) -> None:
+    http, _ = said(ADD.replace("1}", r'"C:\dir \ud83d"}'))
+    body = {
+        "max_tokens": 90,
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "add", "input_schema": {"type": "object"}}],
+    }
+    response = http.post("/v1/messages", json=body)
+    assert response.status_code == 200, response.text
+    (block,) = response.json()["content"]
+    assert block["input"] == {"a": "C:\\dir \ufffd"}

@@ -103,6 +103,8 @@ class TaggedCalls(CallSyntax):
             if mark is not None or not text:
                 break
         between = "".join(texts).strip(SPACE)
+        if mark is None and reader.is_cut and tags.function_end:
+            raise Malformed("the text ended between arguments")
         if mark is None and between:
             if any(each.startswith(between) for each in (tags.function_end, *self.closers)):
                 return between
