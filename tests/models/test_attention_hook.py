@@ -81,7 +81,7 @@ def test_keywords_that_are_none_are_ignored() -> None:
         ({"cu_seq_lens_q": torch.zeros(4)}, r"cu_seq_lens_q=tensor of shape \[4\]"),
         ({"is_causal": False}, "passes is_causal=False"),
         ({"dropout": 0.1}, "dropout"),
-        ({"mask": torch.zeros(1, 1, 3, 3)}, "mask of its own"),
+        ({"mask": torch.zeros(1, 1, 3, 3)}, "passes its own attention mask"),
         ({"yaie_step": None}, "attention outside a step"),
     ],
 )

@@ -169,7 +169,7 @@ def test_overlapping_tensors(folder: Path) -> None:
 def test_unsupported_types_are_not_reported_as_damage(folder: Path) -> None:
     entry = {"dtype": "F8_E4M3FNUZ", "shape": [8], "data_offsets": [0, 8]}
     rewrite_header(folder / SINGLE, json.dumps({"w": entry}).encode())
-    with pytest.raises(ModelUnsupported, match="in type F8_E4M3FNUZ, which is not supported"):
+    with pytest.raises(ModelUnsupported, match="as F8_E4M3FNUZ, which is not supported"):
         read_checkpoint(folder)
 
 

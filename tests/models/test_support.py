@@ -73,10 +73,10 @@ def test_refused_by_name(model_type: str) -> None:
         ({**LLAMA, "model_type": "qwen3_next"}, "model_type qwen3_next"),
         ({**LLAMA, "transformers_weights": "other.safetensors"}, "transformers_weights"),
         ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
-        ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
+        ({**LLAMA, "use_bidirectional_attention": True}, "attend to later tokens"),
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
-        ({**LLAMA, "use_bidirectional_attention": "vision"}, "see later ones"),
-        ({**GEMMA, "use_bidirectional_attention": "all"}, "see later ones"),
+        ({**LLAMA, "use_bidirectional_attention": "vision"}, "attend to later tokens"),
+        ({**GEMMA, "use_bidirectional_attention": "all"}, "attend to later tokens"),
         ({**GRANITE, "layer_types": ["mamba", "attention"]}, "type mamba .* running state"),
         (
             {**LLAMA, "layer_types": ["chunked_attention"]},
