@@ -61,7 +61,7 @@ def test_a_wrapper_without_names_of_classes() -> None:
                     "use_bidirectional_attention": "all",
                 },
             },
-            "tokens see later ones",
+            "tokens attend to later tokens",
         ),
         (
             {
