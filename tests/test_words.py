@@ -1,13 +1,13 @@
-"""The language of the project: the field's terms, docstrings that open with a verb or a noun."""
+"""The language of the project: the field's terms, and sentences that a reader reads once."""
 
 from __future__ import annotations
 
 import ast
 import io
 import re
+import subprocess
 import tokenize
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,13 +44,43 @@ HOUSE_WORDS = {
     r"heed(s|ed)?": "obey",
     r"at its most": "peak",
 }
-BANNED = re.compile(
-    "|".join(f"(?P<w{i}>\\b(?:{pattern})\\b)" for i, pattern in enumerate(HOUSE_WORDS)),
-    re.IGNORECASE,
-)
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+LEAST_SPACES = 2  # in a string that people read
 OPENERS = re.compile(
     r"(What|Whether|Who|Whose|Where|How|Which|Whatever|Whoever|Those|Such|Nobody|Nothing)\b"
 )
+# Phrases that make a reader look back for the noun, and homely words, with their replacement.
+HARD_PHRASES = {
+    r"(that|those) of|the others|another one": "the noun again",
+    r"of (its|their) own": "separate",
+    r"of no (more )?use|none does|(keeps?|stores?|sends?|sets) none": "0 disables it",
+    r"beside": "in addition to, next to",
+    r"behind (it|the|them|each|its|their|that)": "after",
+    r"le(ft|aves?|aving) ((it|them|one|some) )?out": "omit",
+    r"figures": "numbers, measurements",
+    r"goes on|go on": "continue",
+}
+# Packages and pages whose docstrings and comments have none of these phrases; add yours.
+CLEANED = (
+    "yaie/api",
+    "yaie/base",
+    "yaie/bench",
+    "yaie/cli",
+    "yaie/client",
+    "yaie/compat",
+    "yaie/remote",
+    "yaie/text",
+)
+CLEANED_PAGES: tuple[str, ...] = ()
+
+
+def any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    groups = (f"(?P<w{i}>\\b(?:{pattern})\\b)" for i, pattern in enumerate(patterns))
+    return re.compile("|".join(groups), re.IGNORECASE)
+
+
+BANNED, HARD = any_of(HOUSE_WORDS), any_of(HARD_PHRASES)
+SUBJECT_VERBS = ("Add", "Fix", "Remove", "Rename", "Move", "Speed up", "Test", "Document")
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -72,17 +102,10 @@ def comments_and_strings(path: Path) -> Iterator[tuple[int, str]]:
                 yield token.start[0] + offset, line
 
 
-@cache
-def docstrings() -> tuple[tuple[str, str], ...]:
-    found = []
-    for path in python_files("yaie", "server", "benchmarks"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                text = ast.get_docstring(node)
-                if text:
-                    line = getattr(node, "lineno", 1)
-                    found.append((f"{path.relative_to(ROOT)}:{line}", text))
-    return tuple(found)
+def docstrings_of(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
+            yield getattr(node, "lineno", 1), text
 
 
 def house_words(path: Path, lines: Iterator[tuple[int, str]]) -> list[str]:
@@ -113,9 +136,84 @@ def test_documents_and_kernels_use_the_terms_of_the_field() -> None:
 
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:
     found = [
-        f"{place} {text.splitlines()[0]}" for place, text in docstrings() if OPENERS.match(text)
+        f"{path.relative_to(ROOT)}:{line} {text.splitlines()[0]}"
+        for path in python_files("yaie", "server", "benchmarks")
+        for line, text in docstrings_of(path)
+        if OPENERS.match(text)
     ]
     assert not found, "\n".join(found)
+
+
+def hard_phrases(lines: Iterable[tuple[str, str]]) -> list[str]:
+    terms = list(HARD_PHRASES.values())
+    return [
+        f"{place}: {match.group()!r}; write: {terms[int(str(match.lastgroup)[1:])]}"
+        for place, line in lines
+        for match in HARD.finditer(line)
+    ]
+
+
+def prose(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the docstrings and comments of a Python file, with their places."""
+    name = path.relative_to(ROOT)
+    for line, text in docstrings_of(path):
+        yield f"{name}:{line}", text
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.COMMENT:
+            is_trailing = token.line[: token.start[1]].strip()
+            yield f"{name}:{token.start[0]}", token.string if is_trailing else token.string[1:]
+
+
+def messages(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the strings of a Python file that people read: help, metrics, errors, log lines."""
+    tree = ast.parse(path.read_text())
+    documented = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, DOCUMENTED) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        if id(node) not in documented and node.value.count(" ") >= LEAST_SPACES:
+            yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+@pytest.mark.parametrize("package", CLEANED)
+def test_cleaned_packages_repeat_their_nouns(package: str) -> None:
+    texts = [each for path in python_files(package) for each in prose(path)]
+    assert texts
+    found = hard_phrases(texts)
+    found += [f"{place} {text}" for place, text in texts if re.match(r"# ?of\b", text)]
+    assert not found, "\n".join(found)
+
+
+def test_help_metrics_and_errors_repeat_their_nouns() -> None:
+    texts = [each for path in python_files("yaie", "server") for each in messages(path)]
+    found = hard_phrases(texts)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("page", CLEANED_PAGES)
+def test_cleaned_pages_repeat_their_nouns(page: str) -> None:
+    lines = enumerate((ROOT / page).read_text().splitlines(), 1)
+    found = hard_phrases((f"{page}:{number}", line) for number, line in lines)
+    assert not found, "\n".join(found)
+
+
+def test_the_subject_of_the_last_commit_opens_with_a_verb() -> None:
+    command = ["git", "log", "-1", "--no-merges", "--format=%s"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip("no git history: an exported source tree")
+    subject = found.stdout.strip()
+    assert subject.startswith(SUBJECT_VERBS), subject
+    assert len(subject) <= 72
+
+
+def test_a_hard_phrase_would_be_found() -> None:
+    lines = [("a:1", "its rows and those of the engine"), ("a:2", "the text after the name")]
+    assert hard_phrases(lines) == ["a:1: 'those of'; write: the noun again"]
 
 
 def test_a_house_word_would_be_found() -> None:

@@ -1,7 +1,7 @@
-"""The built-in model with the chat templates and marks of other families, for growing chats.
+"""The built-in model with the chat templates and markers of other families, for growing chats.
 
-Each folder has the built-in weights. Marks are tokens of their own, as in the families: they take
-the ids of the built-in tokenizer's rarest tokens.
+Each folder has the built-in weights. Markers are separate tokens, as in the families: they use the
+ids of the built-in tokenizer's rarest tokens.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _BEGIN_ID = 1  # and the beginning of one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateFamily:
-    """Marks of a family of models."""
+    """Chat template and markers of a model family."""
 
     begin: str = "<|im_start|>"
     end: str = "<|im_end|>"
     bos: str | None = None
     marks: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()  # marks that are left out of a text, as special tokens are
+    hidden: tuple[str, ...] = ()  # markers hidden in decoded text, like special tokens
 
 
 FAMILIES = {
@@ -55,7 +55,7 @@ FAMILIES = {
 
 
 def write_model(family: str, folder: Path) -> Path:
-    """Write the built-in model in the form of a family; return the folder."""
+    """Write the built-in model with a family's template; return the folder."""
     marks = FAMILIES[family]
     left_out = shutil.ignore_patterns("*.py", "*.md", "__pycache__")
     shutil.copytree(BUILTIN_MODEL_DIR, folder, ignore=left_out)
@@ -71,7 +71,7 @@ def _edit(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Non
 
 
 def _with_marks(tokenizer: dict[str, Any], family: TemplateFamily) -> dict[str, Any]:
-    """Return a tokenizer with a family's marks in place of its last and rarest tokens."""
+    """Return a tokenizer whose last and rarest tokens are replaced by a family's markers."""
     hidden = (*family.hidden, *((family.bos,) if family.bos else ()))
     added = [*((mark, False) for mark in family.marks), *((mark, True) for mark in hidden)]
     model, tokens = tokenizer["model"], tokenizer["added_tokens"]

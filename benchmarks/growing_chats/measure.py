@@ -1,9 +1,8 @@
-"""Cached part of the prompts of growing chats, turn by turn. Used by `python -m benchmarks chats`.
+"""Cached share of growing chats, turn by turn, for `python -m benchmarks chats`.
 
-A server of its own answers whole conversations, one request at a time, as a client of chat
-completions sends them. Of each prompt from the second turn on, the tokens before the new message
-are those that it shares with the same prompt with another text in that message; a perfect cache
-holds all of them. Servers run with and without the preparation of next turns.
+Starts a server that answers whole conversations, one request at a time, as a chat completions
+client sends them. From turn 2 on, the shared prefix of a prompt is everything before its new
+message; a perfect cache has all of it. Servers run with and without next-turn prefill.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatWorkload:
-    """Turns of each conversation, lengths in tokens, and the kinds of conversations."""
+    """Turns per conversation, lengths in tokens, and conversation types."""
 
     turns: int = 10
     answer: int = 48
@@ -71,7 +70,7 @@ class ChatWorkload:
                 raise InvalidRequest(f"{name} must be at least {least}", param=name)
 
     def kinds(self) -> Iterator[ChatKind]:
-        """Yield the kinds of conversations."""
+        """Yield the conversation types."""
         for tools, thinking, heat in product(
             self.with_tools, self.with_thinking, self.temperatures
         ):
@@ -80,7 +79,7 @@ class ChatWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatKind:
-    """Kind of a conversation."""
+    """Type of a conversation."""
 
     tools: bool
     thinking: bool
@@ -92,8 +91,8 @@ class Figures:
     """Tokens of one conversation's prompts from the second turn on."""
 
     known: int = 0  # before the new message
-    cached: int = 0  # of these
-    shares: list[float] = field(default_factory=list)  # of each request
+    cached: int = 0  # cached tokens among them
+    shares: list[float] = field(default_factory=list)  # one per request
     idle_rows: int = 0  # computed in idle moments
     idle_s: list[float] = field(default_factory=list)  # until the idle work of a turn was done
 
@@ -104,7 +103,7 @@ class Figures:
         self.shares.append(min(cached, known) / max(1, known))
 
     def report(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
+        """Return the measurements as JSON values."""
         return {
             "requests": len(self.shares),
             "tokens_before_new_message": self.known,
@@ -127,11 +126,11 @@ class Conversation:
         self._messages: list[Message] = [
             {"role": "system", "content": f"You answer questions briefly. Conversation {seed}."}
         ]
-        self._results: list[Message] = []  # of tools, for the next request
+        self._results: list[Message] = []  # tool results for the next request
         self.figures = Figures()
 
     def run(self) -> Figures:
-        """Have the conversation and return its figures."""
+        """Have the conversation and return its measurements."""
         before = self._stats()["stats"]["idle_rows_computed"]
         for turn in range(1, self._workload.turns + 1):
             calls = self._kind.tools and turn % 2 == 1
@@ -142,7 +141,7 @@ class Conversation:
         return self.figures
 
     def _ask(self, message: Message | None, turn: int, *, calls: bool) -> None:
-        """Send the results of tools and a message of the user; keep the answer."""
+        """Send tool results and a user message; keep the answer."""
         new = [*self._results, *([message] if message else [])]
         self._results = []
         body = self._prompt([*self._messages, *new]) | {
@@ -171,7 +170,7 @@ class Conversation:
         ]
 
     def _count_known(self, new: list[Message]) -> int:
-        """Return the number of tokens before the new messages of a prompt."""
+        """Return the number of prompt tokens before the new messages."""
         ids = self._token_ids(new)
         others = (
             self._token_ids([{**message, "content": text} for message in new])
@@ -226,11 +225,12 @@ def measure_chats(
     families: Iterable[str] = tuple(FAMILIES),
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Have conversations with servers of these settings (names of `Settings`); return the report.
+    """Have conversations with servers that use these settings (`Settings` names); return the
+    report.
 
-    The built-in model takes the form of each family; another model has its own template only, and
-    conversations with tools only if that shows them.
-    `note` is called with a line before each server. Raises `RequestFailed`.
+    The built-in model uses each family's chat template; another model uses only its template, and
+    has conversations with tools only if the template shows them. `note` is called with a line
+    before each server. Raises `RequestFailed`.
     """
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="yaie-chat-") as folder:

@@ -145,7 +145,7 @@ def test_a_step_that_fails_is_the_end_of_the_client(client: LocalClient) -> None
     with pytest.raises(EngineDied, match="a kernel failed"):
         call.take()
     call.close()
-    with pytest.raises(EngineDied, match="make a new one"):
+    with pytest.raises(EngineDied, match="create a new LLM"):
         Call(client, ask("next"))
 
 

@@ -96,7 +96,7 @@ def test_shards_hold_the_same_model(tmp_path: Path, pristine: Path) -> None:
 def test_max_model_len(folder: Path) -> None:
     assert load_model(config(folder, max_model_len=100)).max_model_len == 100
     assert load_model(config(folder, num_slots=50)).max_model_len == 50
-    with pytest.raises(ConfigError, match=r"max_model_len is 129.*made for 128"):
+    with pytest.raises(ConfigError, match=r"max_model_len is 129.*context length is 128"):
         load_model(config(folder, max_model_len=129))
     with pytest.raises(ConfigError, match="num_slots is 50; raise"):
         load_model(config(folder, max_model_len=100, num_slots=50))

@@ -26,8 +26,11 @@ KEY = {"X-API-Key": "k"}
         ({"ssl_keyfile": "k.pem"}, "ssl_keyfile is set without ssl_certfile"),
         ({"root_path": "llm"}, "it must begin with a slash"),
         ({"root_path": "/llm/"}, "and end without one"),
-        ({"metrics_auth": True}, "needs a key"),
-        ({"metrics_auth": True, "api_key": "k", "metrics_port": 0}, "has no keys"),
+        ({"metrics_auth": True}, "needs api_key"),
+        (
+            {"metrics_auth": True, "api_key": "k", "metrics_port": 0},
+            "does not apply to a separate metrics_port",
+        ),
         ({"metrics_port": -2}, "at least -1"),
         ({"traces": "localhost:4318"}, "give one such as http://localhost:4318"),
         ({"text_threads": 0}, "at least 1"),

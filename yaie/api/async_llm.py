@@ -1,4 +1,4 @@
-"""`AsyncLLM`: text in and text out for programs with an event loop.
+"""`AsyncLLM`: text generation for programs with an event loop.
 
 The engine runs in a supervised child process, or in this process behind an `LLM`.
 """
@@ -43,11 +43,11 @@ Grammars = GrammarLike | Sequence[GrammarLike | None] | None
 
 
 class AsyncLLM(Described):
-    """One engine in a child process, restarted after a crash, with the methods of `LLM`.
+    """One engine in a child process, restarted after a crash, with `LLM`'s methods.
 
-    Arguments are those of `LLM`, and `stall_s`, the time limit of a step in seconds. Use it as an
-    asynchronous context manager, or call `start` and `close`. Its methods are called on one event
-    loop. Cancelling a call, or leaving a stream, ends its requests within one step.
+    Takes the arguments of `LLM`, and `stall_s`, the time limit for a step in seconds. Use it as an
+    asynchronous context manager, or call `start` and `close`. Call its methods on one event loop.
+    Cancelling a call, or leaving a stream, ends its requests within one step.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class AsyncLLM(Described):
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
-        """Answer a conversation, or each of a list of them. As `LLM.chat`."""
+        """Answer one conversation, or each in a list. As `LLM.chat`."""
         await self.start()
         read = await asyncio.to_thread(
             self._maker.read_conversations, messages, tools, chat_template_kwargs

@@ -63,7 +63,7 @@ class ConcurrentPrompts:
         grow: Grow,
     ) -> None:
         self._prompts = prompts
-        self._limit = max(1, limit)  # 0 or less: one after the other
+        self._limit = max(1, limit)  # 0 or less: one at a time
         self._progress_callback = progress_callback
         self._open_answer = open_answer
         self._grow = grow
@@ -100,7 +100,7 @@ class ConcurrentPrompts:
             return
         try:
             self._progress_callback(self._num_done, len(self._prompts))
-        except Exception:  # the caller's: its results go on
+        except Exception:  # the caller's error: its prompts continue
             logger.exception("progress_callback failed; the prompts continue")
 
     def _events(self, is_stopped: Callable[[], bool]) -> Generator[PromptEvent, None, None]:

@@ -24,7 +24,7 @@ from yaie.text.tokenizer import Tokenizer
 
 
 class Described(ABC):
-    """Description of one loaded engine, also under the names of other engines."""
+    """Facts about one loaded engine, also under the names that other engines use."""
 
     _maker: RequestMaker
 
@@ -123,10 +123,10 @@ class Described(ABC):
         tools: Sequence[Mapping[str, Any]] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> int:
-        """Return the number of prompt tokens that a text or a conversation has.
+        """Return the number of prompt tokens for a text or a conversation.
 
-        It is the `prompt_tokens` of a request with the same content. Contents in parts are read in
-        any case, so `oai_like` has no effect. Raises `TypeError` or `ValueError`.
+        It equals `prompt_tokens` of a request with the same content. Content part lists are always
+        read, so `oai_like` has no effect. Raises `TypeError` or `ValueError`.
         """
         with as_builtin_errors():
             if isinstance(content, str):

@@ -22,8 +22,8 @@ Continuation = str | Sequence[int]
 class Fork:
     """A prefix whose tokens stay the same, whatever follows. Made by `LLM.fork`.
 
-    Continuations are encoded on their own, so all of them share every token of the prefix. The
-    prefix is computed with the first of them, once, and stays cached as any other.
+    Each continuation is encoded separately, so all continuations share every token of the prefix.
+    The first continuation computes the prefix, which then stays cached like any other prefix.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Fork:
         *,
         grammar: GrammarLike | None = None,
     ) -> Generator[StreamPiece, None, None]:
-        """Answer the prefix followed by one continuation, in pieces; as `LLM.stream`."""
+        """Answer the prefix plus one continuation as a stream; as `LLM.stream`."""
         (sampling,) = samplings_of(sampling_params, 1, self._default)
         (following,) = grammars_of(grammar, 1)
         return self._llm._stream_read(

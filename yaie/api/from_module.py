@@ -1,7 +1,7 @@
-"""A transformers module that is loaded already, written as a model folder for the loader.
+"""A loaded transformers module, written as a model folder for the loader.
 
-The loader checks a model by its config and its weight files, and packs weights in forms of its own,
-so a module takes the way of every other model. Costs a copy on disk while it loads.
+The loader checks a model by its config and weight files, and packs weights, so a module is loaded
+like any other model. Costs a copy on disk while it loads.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def is_module(model: object) -> bool:
 
 @contextlib.contextmanager
 def written(module: Any, tokenizer: object) -> Iterator[tuple[str, object]]:
-    """Write a module for the duration of a load; return its folder and the tokenizer's.
+    """Write a module for the duration of a load; yield its folder and tokenizer folder.
 
-    `tokenizer` is a folder, a loaded one of YAIE or one of transformers. Raises `ConfigError`
-    without one.
+    `tokenizer` is a folder, or a loaded tokenizer from YAIE or transformers. Raises `ConfigError`
+    without a tokenizer.
     """
     if tokenizer is None:
         raise ConfigError(

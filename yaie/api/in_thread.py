@@ -52,4 +52,4 @@ async def in_thread(
             if not work.done():
                 on_stop()
                 await asyncio.wait([work])
-                work.exception()  # of an interrupted generator; its caller has gone
+                work.exception()  # an interrupted generator, whose caller has left

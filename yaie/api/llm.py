@@ -40,15 +40,15 @@ class LLM(PromptMethods):
     """One loaded model. Free it with `close()` or use it as a context manager.
 
     `model` is "builtin", a folder, a GGUF file, a Hugging Face repository id, or a model that
-    transformers has loaded, which needs a tokenizer. `tokenizer` is a folder or a loaded one, in
-    place of the model's own. `inference_name` is the model's name for callers. `settings` are the
-    fields of `EngineConfig` (`dtype`, `num_slots`, ...); they replace those of a whole `config`.
+    transformers has loaded, which needs a tokenizer. `tokenizer` is a folder or a loaded tokenizer
+    that replaces the model's. `inference_name` is the model's name for callers. `settings` are
+    `EngineConfig` fields (`dtype`, `num_slots`, ...); they override `config`.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. The
-    waiting threads compute the steps, with the help of the kernel library's and torch's threads,
-    so requests advance only while a caller waits. After the first load of a model on a CPU a
-    thread writes its packed weights to disk; `close()` cuts that short. Ctrl-C ends the requests of
-    the interrupted call after the step in progress, and the `LLM` stays usable.
+    waiting threads compute the steps, with help from the kernel library's and torch's threads, so
+    requests advance only while a caller waits. After a model's first load on a CPU, a thread writes
+    its packed weights to disk; `close()` cuts that short. Ctrl-C ends the interrupted call's
+    requests after the current step, and the `LLM` stays usable.
 
     Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
     """
@@ -66,13 +66,14 @@ class LLM(PromptMethods):
         """Continue each prompt; return one output per prompt, in order.
 
         A prompt is text, a list of token ids, or a mapping with the key "prompt" or
-        "prompt_token_ids"; a single one returns a list of one. `sampling_params` is one for all or
-        one for each; so is `grammar`, which an answer follows: a `Grammar`, a JSON schema, or a
-        pydantic model. `progress` shows a bar for lists of 8 or more on a terminal.
+        "prompt_token_ids"; a single prompt returns a list of one. `sampling_params` is one value
+        for all prompts or a list with one per prompt; so is `grammar`, which constrains the output:
+        a `Grammar`, a JSON schema, or a pydantic model. `progress` shows a bar for lists of 8 or
+        more on a terminal.
 
-        Every prompt is checked before any runs: `InvalidRequest` names the index of the first
-        wrong one. If the engine fails on a request, its output has the finish reason "error" and
-        the cause in `error`; the others are not affected.
+        Every prompt is checked before any runs: `InvalidRequest` names the index of the first wrong
+        prompt. If the engine fails on a request, its output has the finish reason "error" and the
+        cause in `error`; other requests continue.
         """
         self._require_open()
         read = self._maker.read_prompts(prompts)
@@ -92,12 +93,12 @@ class LLM(PromptMethods):
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
-        """Answer a conversation, or each of a list of them, through the model's chat template.
+        """Answer one conversation, or each in a list, through the model's chat template.
 
-        Messages are in OpenAI's form. Without `sampling_params` the model decides about the length
-        of an answer. Its `text` has no markup of reasoning or, with `tools`, of calls: these are
-        `reasoning` and `tool_calls`. A grammar holds behind the reasoning, and for an answer
-        without calls. Raises as `generate` does.
+        Messages use OpenAI's format. Without `sampling_params` the model decides when to stop.
+        `text` excludes reasoning and, with `tools`, tool-call markup: see `reasoning` and
+        `tool_calls`. A grammar applies after the reasoning, and only to answers without tool calls.
+        Raises as `generate` does.
         """
         self._require_open()
         read = self._maker.read_conversations(messages, tools, chat_template_kwargs)
@@ -118,7 +119,7 @@ class LLM(PromptMethods):
     ) -> Generator[StreamPiece, None, None]:
         """Continue one prompt or conversation; yield the text of each step as it comes.
 
-        With `n` > 1 the pieces of all sequences are interleaved; `index` is their sequence.
+        With `n` > 1 the pieces of all sequences are interleaved; `index` names the sequence.
         Leaving the loop ends the request. Raises `InvalidRequest` at once for a wrong prompt, and
         `RequestFailed` while iterating if the engine fails on it.
         """
@@ -139,7 +140,7 @@ class LLM(PromptMethods):
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
-        """Return the outputs of `generate` while the event loop goes on.
+        """Return the outputs of `generate` while the event loop runs.
 
         Cancelling the task ends the requests within one step.
         """
@@ -214,9 +215,10 @@ class LLM(PromptMethods):
 
     @classmethod
     def load(cls, folder: str | PathLike[str], **settings: Any) -> Self:
-        """Return an engine as `save` wrote it, with its warm-ups; `settings` replace its own.
+        """Return an engine as `save` wrote it, with its warm-ups; `settings` override the saved
+        ones.
 
-        Raises `ConfigError` for a folder without one, and the errors of the constructor.
+        Raises `ConfigError` for a folder without one, and the constructor's errors.
         """
         saved = SavedEngine.read(folder)
         llm = cls.__new__(cls)
@@ -272,7 +274,7 @@ class LLM(PromptMethods):
             edges[request_id]: answer.take(0).logprobs[0].logprob
             for request_id, answer in answers.items()
         }
-        usage = next(iter(answers.values())).usage  # of the first edge, behind the prompt alone
+        usage = next(iter(answers.values())).usage  # first edge, right after the prompt
         return best_choice(choices, sequences, logprobs, usage, per_token=per_token)
 
 

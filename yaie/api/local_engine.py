@@ -111,10 +111,10 @@ class LocalEngine(Described):
 
     @property
     def model(self) -> Any:
-        """The transformers module; None if packed weights of an earlier start run in its place.
+        """The transformers module; None if packed weights from an earlier start run instead.
 
-        Weights that the kernels run in a form of their own are no longer in it. Raises
-        `EngineUnavailable` once closed.
+        It lacks the weights that the kernels run in packed layouts. Raises `EngineUnavailable` once
+        closed.
         """
         core: Any = self._client.core
         return core.executor.loaded.model
@@ -139,18 +139,18 @@ class LocalEngine(Described):
         return InProcessClient(self._client, self._info)
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
-        """Wait until the packed weights of a model's first start are on disk, or failed.
+        """Wait until the packed weights from a first start are on disk, or failed.
 
-        A program that ends sooner packs them again at its next start. Returns True at once if
-        there is nothing to write, False if writing goes on after `timeout_s`.
+        A program that ends sooner packs them again at its next start. Returns True at once if there
+        is nothing to write, False if writing still runs after `timeout_s`.
         """
         return self._client.wait_until_saved(timeout_s)
 
     def close(self) -> None:
         """Free the model and its memory; later calls raise `EngineUnavailable`.
 
-        Waits for a step in progress. In a signal handler during a step of the same thread it
-        returns at once, and the model is freed at the end of that step.
+        Waits for the current step. In a signal handler during a step on the same thread it returns
+        at once, and the step frees the model when it ends.
         """
         self._is_open = False
         self._client.close()
@@ -298,9 +298,9 @@ class LocalEngine(Described):
 def engine_config(
     model: str | PathLike[str], config: EngineConfig | None, settings: dict[str, Any]
 ) -> EngineConfig:
-    """Return the settings of an engine: `settings`, then those of `config`, then the defaults.
+    """Return engine settings: `settings`, then `config`, then the defaults.
 
-    The model of `config` replaces the default one.
+    The model in `config` replaces the default model.
 
     Raises `ConfigError` for an unknown name, a wrong type or a value out of range.
     """

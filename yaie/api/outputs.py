@@ -1,4 +1,4 @@
-"""Results of `LLM`: outputs of requests and pieces of streams."""
+"""Results of `LLM`: request outputs and stream pieces."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class CompletionOutput:
     stop_reason: str | int | None  # the stop string or stop token id that ended it
     logprobs: tuple[TokenLogprobs, ...] | None  # one for each token, if requested
     timings: Timings
-    reasoning: str = ""  # of a chat: the thoughts before the answer
-    tool_calls: tuple[ToolCall, ...] = ()  # of a chat with tools
+    reasoning: str = ""  # chats only: the thoughts before the answer
+    tool_calls: tuple[ToolCall, ...] = ()  # chats with tools only
     parse_fault: str = ""  # why a tool call was not parsed; it is text then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutput:
-    """Answer to one prompt: its sequences and their usage.
+    """Output for one prompt: its sequences and their usage.
 
-    `text`, `token_ids`, `reasoning` and the other properties are those of the first sequence;
-    `choices` holds all `n`.
+    `text`, `token_ids`, `reasoning` and the other properties describe the first sequence; `choices`
+    has all `n`.
     """
 
     request_id: str
@@ -81,7 +81,7 @@ class RequestOutput:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Tool calls of the first answer of a chat with tools."""
+        """Tool calls in the first answer of a chat with tools."""
         return self.choices[0].tool_calls
 
     @property
@@ -92,7 +92,7 @@ class RequestOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPiece:
-    """Text and tokens of one step of one sequence of a stream."""
+    """Text and tokens that one step added to one sequence of a stream."""
 
     request_id: str
     index: int
@@ -101,13 +101,13 @@ class StreamPiece:
     logprobs: tuple[TokenLogprobs, ...]
     finish_reason: FinishReason | None  # on the last piece of each sequence
     stop_reason: str | int | None
-    usage: Usage  # of the request so far
+    usage: Usage  # token counts of the request so far
     reasoning: str = ""
     tool_calls: tuple[ToolCallPart, ...] = ()  # growth of the calls
 
     @property
     def finished(self) -> bool:
-        """True for the last piece of its sequence."""
+        """True for the last piece of a sequence."""
         return self.finish_reason is not None
 
 
@@ -146,7 +146,7 @@ def _make_completion(answer: Answer, index: int) -> CompletionOutput:
 
 
 def take_piece(answer: Answer, index: int) -> StreamPiece:
-    """Return the rest of one sequence since the last call, for the caller of a stream."""
+    """Return what one sequence added since the last call, for the caller of a stream."""
     piece = answer.take(index)
     return StreamPiece(
         request_id=answer.request.request_id,

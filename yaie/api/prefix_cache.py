@@ -32,7 +32,7 @@ class PrefixCache:
         self._maker = maker
 
     def stats(self) -> dict[str, Any]:
-        """Return numbers of tokens, nodes and namespaces, with the keys of `/v1/cache/stats`."""
+        """Return counts of tokens, nodes and namespaces, with the keys of `/v1/cache/stats`."""
         found = self._ask(DescribeCache())
         assert isinstance(found, CacheDescription)
         return msgspec.structs.asdict(found)
@@ -40,11 +40,11 @@ class PrefixCache:
     def explain(
         self, prompt: Prompt | Sequence[Message], *, cache_salt: str = ""
     ) -> dict[str, Any]:
-        """Return how far a prompt or a conversation is cached, and why the rest is not.
+        """Return how much of a prompt or conversation is cached, and why the rest is not.
 
-        The keys are those of `/v1/cache/explain`: `prompt_tokens`, `cached_tokens`, the `cause` and
-        the `divergence`, with the position and the text where the prompt leaves the cache, and the
-        texts that are `held` there; null for a prompt that is held. Raises `InvalidRequest`.
+        The keys are the ones of `/v1/cache/explain`: `prompt_tokens`, `cached_tokens`, the `cause`,
+        and the `divergence` with the position and text where the prompt leaves the cache and the
+        texts `held` there; null for a fully cached prompt. Raises `InvalidRequest`.
         """
         tokens = self._maker.read_either(prompt)[0].token_ids
         if not tokens:

@@ -31,7 +31,7 @@ def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:
 
 
 def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
-    """Return prompts in any of their forms as a list. Raises `InvalidRequest`."""
+    """Return prompts of any accepted type as a list. Raises `InvalidRequest`."""
     if isinstance(prompts, str | Mapping):
         return [prompts]
     if not isinstance(prompts, Iterable) or isinstance(prompts, _BYTES):
@@ -58,7 +58,7 @@ def naming_index(index: int, count: int) -> Iterator[None]:
 
 
 def plain_prompt(prompt: object) -> str | tuple[int, ...]:
-    """Return a prompt in any of its forms as text or as token ids. Raises `InvalidRequest`."""
+    """Return a prompt of any accepted type as text or token ids. Raises `InvalidRequest`."""
     if isinstance(prompt, Mapping):
         token_ids = prompt.get("prompt_token_ids")  # None is the same as a missing key
         prompt = prompt.get("prompt") if token_ids is None else token_ids
@@ -79,7 +79,7 @@ def _is_token_id(item: object) -> bool:
 
 
 def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
-    """Return token ids as ints, also those of array libraries."""
+    """Return token ids as ints, including array library scalars."""
     with contextlib.suppress(TypeError):  # for a number, or a float of an array library
         listed = list(token_ids)
         if all(_is_token_id(token_id) for token_id in listed):
@@ -125,7 +125,7 @@ def is_tokens(prompt: object) -> bool:
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a value as an error shows it, with that of a list's first item."""
+    """Return a value's type name for errors, with the type of a list's first item."""
     if isinstance(value, list | tuple) and value:
         return f"a {type(value).__name__} of {type(value[0]).__name__}"
     return type(value).__name__
@@ -134,7 +134,7 @@ def kind_of(value: object) -> str:
 def samplings_of(
     given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
 ) -> list[SamplingParams]:
-    """Return the parameters of each of `count` prompts. Raises `InvalidRequest`."""
+    """Return the sampling parameters for each of `count` prompts. Raises `InvalidRequest`."""
     if given is None or isinstance(given, SamplingParams):
         return [given or default] * count
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
@@ -160,7 +160,7 @@ def samplings_of(
 def grammars_of(
     given: GrammarLike | Sequence[GrammarLike | None] | None, count: int
 ) -> list[Grammar | None]:
-    """Return the grammar of each of `count` prompts. Raises `InvalidRequest`."""
+    """Return the grammar for each of `count` prompts. Raises `InvalidRequest`."""
     if not isinstance(given, list | tuple):
         return [_grammar_of(given)] * count
     if len(given) != count:
@@ -209,5 +209,5 @@ def as_builtin_errors() -> Iterator[None]:
 
 
 def processing_failed(error: YaieError) -> ProcessingFailed:
-    """Return the error of a whole call for a failure of the engine."""
+    """Return the error for a whole call that failed in the engine."""
     return ProcessingFailed(error.message, param=error.param, code=error.code)

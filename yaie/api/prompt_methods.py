@@ -1,7 +1,7 @@
 """`PromptMethods`: prompts, lists and conversations in one call, with output records.
 
-Methods of `LLM` with the names of EasyDeL's vInference. They take parameters as a mapping too, and
-report a refused prompt of a list in its output.
+`LLM` methods with the names of EasyDeL's vInference. They also take parameters as a mapping, and
+report a rejected prompt in its list position.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class PromptMethods(LocalEngine):
     def process_prompt(
         self, prompt: Any, sampling_params: Sampling = None, stream: bool = False
     ) -> Any:
-        """Answer one prompt or conversation, or each of a list of them in one batch.
+        """Answer one prompt or conversation, or each in a list in one batch.
 
-        A single one gives a `PromptOutput`, a list a list of them in its order. With `stream` they
-        are generators of text, whose return value is the `PromptOutput`.
+        A single prompt returns a `PromptOutput`, a list returns a list in its order. With `stream`
+        they are text generators whose return value is the `PromptOutput`.
 
-        A refused prompt of a list has the reason in `error`; the others are answered. Raises
+        A rejected prompt in a list has the reason in `error`; other prompts are answered. Raises
         `TypeError` for a prompt or parameters of the wrong type and for messages to a model without
-        a chat template, `ValueError` for a single prompt that the engine refuses.
+        a chat template, `ValueError` for a single prompt that the engine rejects.
         """
         self._require_open()
         sampling = sampling_of(sampling_params)
@@ -94,16 +94,16 @@ class PromptMethods(LocalEngine):
         stream: bool = False,
         progress_callback: Progress | None = None,
     ) -> list[PromptOutput] | AsyncGenerator[PromptEvent, None]:
-        """Answer prompts and conversations while the event loop goes on.
+        """Answer prompts and conversations while the event loop runs.
 
-        At most `max_concurrent_requests` are in the engine at a time; 0 or less stands for one.
-        `progress_callback(completed, total)` is called on the event loop after each prompt; its
-        own errors are logged.
+        At most `max_concurrent_requests` run at a time; 0 or less means one.
+        `progress_callback(completed, total)` runs on the event loop after each prompt; its errors
+        are logged.
 
-        Returns outputs in the order of the prompts, the reason of a failure in `error`. With
-        `stream` returns an asynchronous generator of `(index, kind, data)`: "text" with a string,
-        and for each prompt "final" with its output or "error" with the reason. Cancelling the
-        task, or closing the generator, ends within one step what still runs.
+        Returns outputs in prompt order, with a failure's reason in `error`. With `stream` returns
+        an asynchronous generator of `(index, kind, data)`: "text" with a string, and for each
+        prompt "final" with its output or "error" with the reason. Cancelling the task, or closing
+        the generator, ends running requests within one step.
 
         Raises `ValueError` for wrong arguments, `RuntimeError` if the engine fails as a whole.
         """

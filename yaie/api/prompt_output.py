@@ -29,10 +29,10 @@ class PromptOutput(BaseModel):
     error: str | None = None
     finish_reason: FinishReason | None = None
     prompt_tokens: int = 0
-    cached_tokens: int = 0  # of the prompt, not computed for this answer
+    cached_tokens: int = 0  # prompt tokens served from the cache
     ttft: float | None = None
     token_ids: tuple[int, ...] = ()
-    reasoning: str = ""  # of a chat: the thoughts before the answer
+    reasoning: str = ""  # chats only: the thoughts before the answer
 
     @property
     def usage(self) -> Usage:
@@ -52,11 +52,11 @@ class PromptOutput(BaseModel):
 class ReturnSample(PromptOutput):
     """One piece of a stream, or a whole answer.
 
-    `text` is the growth of this piece and `accumulated_text` the answer so far; the counts are
-    those of the answer so far.
+    `text` is the new text and `accumulated_text` the answer so far; the counts cover the answer so
+    far.
     """
 
-    index: int = 0  # of the prompt
+    index: int = 0  # prompt index
     accumulated_text: str = ""
 
 
@@ -83,7 +83,7 @@ class Gathered:
         return PromptOutput(**self.fields(answer))
 
     def sample(self, answer: Answer, index: int, text: str, elapsed_s: float) -> ReturnSample:
-        """Return a piece of a stream with the growth `text`, `elapsed_s` after its first token."""
+        """Return a stream piece with the new `text`, `elapsed_s` after the first token."""
         fields = self.fields(answer) | {"text": text, "accumulated_text": self.text}
         if fields["finish_reason"] is None:  # the engine tells its times at the end
             timings = Timings(total_s=elapsed_s)

@@ -26,8 +26,8 @@ class ReadPrompt:
 
     text: str | None  # None for a prompt of token ids
     token_ids: tuple[int, ...]
-    make_parser: Callable[[], OutputParser] = PlainText  # of its answers
-    shape: Callable[[Grammar], Grammar] = _unchanged  # from a grammar to that of a whole answer
+    make_parser: Callable[[], OutputParser] = PlainText  # for the outputs
+    shape: Callable[[Grammar], Grammar] = _unchanged  # extends a grammar to the whole answer
 
 
 class PromptReader:
@@ -51,7 +51,7 @@ class PromptReader:
         tools: Sequence[Mapping[str, Any]] | None,
         template_kwargs: Mapping[str, Any] | None,
     ) -> ReadPrompt:
-        """Render messages in OpenAI's form by the model's template. Raises `InvalidRequest`."""
+        """Render messages in OpenAI's format with the chat template. Raises `InvalidRequest`."""
         if not is_conversation(conversation):
             raise InvalidRequest(
                 "a conversation must be a list of messages, each a mapping with a role",

@@ -1,6 +1,6 @@
-"""`Choice`: continuations of one prompt, ranked by the model's probability.
+"""`Choice`: continuations of one prompt, ranked by model probability.
 
-The prompt and every common beginning of choices are computed once: the choices are branches of the
+The prompt and every common prefix of the choices are computed once: the choices are branches in the
 radix tree, and each of their tokens is one row.
 """
 
@@ -14,7 +14,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.types import SamplingParams, Usage
 from yaie.text.tokenizer import Tokenizer
 
-Edge = tuple[tuple[int, ...], int]  # tokens behind the prompt, and the next one
+Edge = tuple[tuple[int, ...], int]  # tokens after the prompt, and the next token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Choice:
     logprobs: tuple[float, ...]
     num_tokens: tuple[int, ...]
     probabilities: tuple[float, ...]
-    usage: Usage  # of the prompt
+    usage: Usage  # token counts of the prompt
 
 
 def encode_choices(choices: Sequence[str], tokenizer: Tokenizer) -> list[tuple[int, ...]]:

@@ -40,7 +40,7 @@ NO_OPTIONS = CallOptions()
 
 
 class RequestMaker:
-    """Reader of prompts and maker of requests for one engine. Any thread may call it."""
+    """Turns prompts into requests for one engine. Any thread may call it."""
 
     def __init__(
         self, tokenizer: Tokenizer, info: EngineInfo, config: EngineConfig, prefix: str
@@ -49,7 +49,7 @@ class RequestMaker:
         self.reader = PromptReader(tokenizer, config.tool_call_parser)
         self._info = info
         self._max_running = config.max_running
-        self._prefix = prefix  # of request ids
+        self._prefix = prefix  # request id prefix
         self._numbers = itertools.count()
         # The loader has dropped recommended values out of a request's range.
         self.default_sampling = SamplingParams(**info.default_sampling)  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ class RequestMaker:
 
 
 def _holds_prompts(prompt: object) -> bool:
-    """Return True for a list of prompts or conversations, False for one of token ids."""
+    """Return True for a list of prompts or conversations, False for a list of token ids."""
     if not isinstance(prompt, list | tuple):
         return False
     return any(isinstance(item, str | list | tuple | Mapping) for item in prompt)

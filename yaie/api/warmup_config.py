@@ -35,7 +35,7 @@ class WarmupConfig:
         _check("max_tokens", self.max_tokens)
 
     def batches(self, info: EngineInfo) -> list[list[list[int]]]:
-        """Return the batches of prompts as token ids, cut to the engine's context and places."""
+        """Return warm-up batches as token ids, cut to the context length and `max_running`."""
         longest = max(1, info.max_model_len - self.max_tokens)
         random = Random(0)
         return [

@@ -105,7 +105,7 @@ class ContextLengthExceeded(InvalidRequest):
 
 
 class UnsupportedParameter(InvalidRequest):
-    """A parameter of the API without support here."""
+    """An API parameter that YAIE does not support."""
 
     code = "unsupported_parameter"
 
@@ -135,7 +135,7 @@ class Overloaded(YaieError):
 
 
 class QueueTimedOut(YaieError):
-    """A request that waited longer for admission than its limit; it was never started."""
+    """A request that exceeded its queue timeout; it never started."""
 
     status = 503
     type = "service_unavailable_error"
@@ -166,7 +166,7 @@ class EngineDraining(EngineUnavailable):
 
 
 class EngineDied(EngineUnavailable):
-    """An unexpected end of the engine process; requests in flight are lost."""
+    """The engine process ended unexpectedly; requests in flight are lost."""
 
     code = "engine_died"
 
@@ -232,7 +232,7 @@ _KINDS = {(kind.status, kind.code): kind for kind in _with_subclasses(YaieError)
 
 
 def request_error(error: Exception) -> RequestError:
-    """Return an exception as plain values; a foreign one becomes a `RequestFailed`."""
+    """Return an exception as plain values; other exceptions become a `RequestFailed`."""
     if not isinstance(error, YaieError):
         error = RequestFailed(
             f"the request failed inside the engine: {type(error).__name__}: {error}"
@@ -244,7 +244,7 @@ def as_shown(value: object) -> str:
     """Return a value as an error message shows it."""
     try:
         return repr(value)
-    except ValueError:  # Python refuses to write integers of thousands of digits
+    except ValueError:  # Python refuses to print integers with thousands of digits
         return "(too many digits to show)"
 
 
@@ -255,6 +255,6 @@ def nearest_name_hint(name: str, known: Iterable[str], cutoff: float = 0.6) -> s
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of another library's message, cut to 200 characters."""
+    """Return the first line of a library's message, cut to 200 characters."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[0].strip()[:200] if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""YAIE's own version, for installed packages and for source trees that nothing has installed."""
+"""YAIE's version, for installed packages and for source trees."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 @cache
 def read_version() -> str:
-    """Return the version of the installed package; without one, the version in pyproject.toml.
+    """Return the version of the installed package, or the version in pyproject.toml.
 
-    Return `0+unknown` for a copy of the package alone: a version in an answer stops no server.
+    Return `0+unknown` for a bare copy of the package, so that a server starts without a version.
     """
     try:
         return version(NAME)

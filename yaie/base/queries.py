@@ -1,7 +1,7 @@
-"""Queries: questions to the engine that generate nothing, and their answers.
+"""Queries: questions that clients ask the engine, and the engine's replies.
 
-An engine answers between two steps. All are frozen and plain, so that msgspec can send them
-between processes.
+An engine replies between two steps. All are frozen and plain, so that msgspec can send them between
+processes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ ENGINE_ANSWER_S = 15.0  # default limit; a step of a long prompt comes first
 
 
 def least_explained(missing: int) -> int:
-    """Return the number of missing tokens that a cause must account for: half of them.
+    """Return how many missing tokens a cause must account for: half of them.
 
-    Prompts of one chat template begin alike; a lost or foreign header is not the cause.
+    Prompts with one chat template share their first tokens, so a lost header is not the cause.
     """
     return (missing + 1) // 2
 
@@ -30,38 +30,38 @@ class ExplainPrompt(msgspec.Struct, frozen=True, tag=True):
     token_ids: tuple[int, ...]
     owner: str = ""  # with the salt, the namespace; see `GenerationRequest`
     cache_salt: str = ""
-    num_shown: int = 0  # tokens of each held continuation in the answer
-    names_salts: bool = False  # looks into all namespaces of the owner, else into the unsalted one
+    num_shown: int = 0  # tokens to return for each cached continuation
+    names_salts: bool = False  # search all namespaces of the owner, else the unsalted one
 
 
 class HeldBranch(msgspec.Struct, frozen=True):
-    """One continuation that the tree holds where a prompt leaves it."""
+    """A cached continuation at the point where a prompt leaves the tree."""
 
     token_ids: tuple[int, ...]  # the first ones
-    num_tokens: int  # behind the point, along the longest path that was visited
+    num_tokens: int  # after the point, along the longest visited path
     last_used: int  # clock of the tree
 
 
 class Eviction(msgspec.Struct, frozen=True):
-    """Loss of the first missing token of a prompt."""
+    """Eviction of the first missing token of a prompt."""
 
-    num_tokens: int  # of the prompt that follow and were evicted too
-    clock: int  # of the tree, in tokens processed
+    num_tokens: int  # prompt tokens evicted from there on
+    clock: int  # tree clock, in processed tokens
     reason: EvictionReason
     age_s: float | None = None  # None if older than the engine's record of times
 
 
 class Explanation(msgspec.Struct, frozen=True, tag=True):
-    """Answer: the part of a prompt that is held, and the cause of the rest."""
+    """Reply: how many prompt tokens are cached, and why the rest is missing."""
 
-    num_tokens: int  # of the prompt
-    num_held: int  # leading ones with their keys and values in the pool
-    num_known: int  # leading ones that the tree has; those after `num_held` are to be computed
-    cause: Cause | None  # None: all but the last token are held, which is always computed
-    clock: int  # of the tree
+    num_tokens: int  # prompt tokens
+    num_held: int  # leading tokens whose keys and values are in the pool
+    num_known: int  # leading tokens in the tree; after `num_held` they are not computed yet
+    cause: Cause | None  # None: only the last token is missing, which is always computed
+    clock: int  # tree clock
     held: tuple[HeldBranch, ...] = ()  # after `num_known` tokens, latest use first
     eviction: Eviction | None = None
-    num_held_elsewhere: int = 0  # leading ones that another namespace of the owner holds
+    num_held_elsewhere: int = 0  # leading tokens cached in another namespace of the owner
 
 
 class DescribeCache(msgspec.Struct, frozen=True, tag=True):
@@ -69,7 +69,7 @@ class DescribeCache(msgspec.Struct, frozen=True, tag=True):
 
 
 class CacheDescription(msgspec.Struct, frozen=True, tag=True):
-    """Answer: numbers of tokens, nodes and namespaces."""
+    """Reply: tokens, nodes and namespaces in the cache."""
 
     num_slots: int
     num_free: int
@@ -89,14 +89,14 @@ class FlushCache(msgspec.Struct, frozen=True, tag=True):
 
 
 class Flushed(msgspec.Struct, frozen=True, tag=True):
-    """Answer: number of tokens that were evicted, and of those that stay."""
+    """Reply: tokens that were evicted, and tokens that remain."""
 
     num_evicted_tokens: int
     num_kept_tokens: int
 
 
 class ListBranches(msgspec.Struct, frozen=True, tag=True):
-    """Question: what are the largest branches of a namespace?"""
+    """Question: which are the largest branches in a namespace?"""
 
     owner: str = ""
     cache_salt: str = ""
@@ -121,8 +121,8 @@ class Branches(msgspec.Struct, frozen=True, tag=True):
     """Answer: branches, parents before children."""
 
     branches: tuple[Branch, ...]
-    num_tokens: int  # of the namespace, as far as it was visited
-    clock: int  # of the tree
+    num_tokens: int  # tokens in the visited part of the namespace
+    clock: int  # tree clock
     is_complete: bool  # False: the namespace has more
 
 

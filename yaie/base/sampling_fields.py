@@ -1,7 +1,7 @@
-"""Kinds of sampling fields: each checks a value and converts it to a plain Python one.
+"""Sampling field types: each checks a value and converts it to a plain Python value.
 
-`SamplingParams` annotates each field with its kind. Its checks, and the lists of fields that the
-server, the command line and the model loader know, are derived from these annotations.
+`SamplingParams` annotates each field with its type. Its checks, and the field lists used by the
+server, the command line and the model loader, come from these annotations.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class TokenIds:
-    """A list of token ids, of at least `least` entries."""
+    """A list with at least `least` token ids."""
 
     least: int = 0
 
@@ -110,7 +110,7 @@ class TokenIds:
 
 @dataclass(frozen=True, slots=True)
 class TokenRuns:
-    """Lists of token ids, none of them empty."""
+    """A list of non-empty token id lists."""
 
     def convert(self, name: str, value: Any) -> tuple[tuple[int, ...], ...]:
         """Return a tuple of tuples."""
@@ -135,7 +135,7 @@ class Biases:
 
 
 def _is_number(value: Any, kind: type) -> bool:
-    """Return True for `kind` of Python's numeric tower, which array libraries have joined."""
+    """Return True if `kind` is a numeric type, including array libraries' scalars."""
     return isinstance(value, kind) and not isinstance(value, bool)
 
 

@@ -17,7 +17,7 @@ _OF_SETTINGS = ";"
 
 @dataclass(frozen=True, slots=True)
 class ServedModelEntry:
-    """One entry: the name in requests, the model, and its own settings as text."""
+    """One entry: the served name, the model, and its engine settings as text."""
 
     name: str
     model: str
@@ -45,10 +45,10 @@ def parse_models(text: str) -> tuple[ServedModelEntry, ...]:
 
 
 def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
-    """Return the settings of each model's engine; the first model is the default.
+    """Return the engine settings for each model; the first model is the default.
 
-    `model` is the first one, unless it is left at its default beside `models`. Raises
-    `ConfigError` for a wrong entry, or for a name that two models have.
+    `model` comes first, unless it has its default value and `models` is set. Raises `ConfigError`
+    for a wrong entry, or for a name that two models share.
     """
     listed = parse_models(settings.models)
     shared = {name: getattr(settings, name) for name in ENGINE_SETTINGS}

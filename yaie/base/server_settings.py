@@ -1,4 +1,4 @@
-"""`ServerConfig`: settings of the server, the part of `Settings` that the engine never sees."""
+"""`ServerConfig`: server settings, which the engine never sees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METRICS_OFF = -1  # the value of `metrics_port` without any metrics
 
 @dataclass(frozen=True, kw_only=True)
 class ServerConfig:
-    """Settings of the server: addresses, keys, limits, and the form of its answers.
+    """Server settings: addresses, keys, limits, and reply formats.
 
     `check_server` checks them.
     """
@@ -230,7 +230,7 @@ class ServerConfig:
 
     @property
     def least_priorities(self) -> dict[str, int]:
-        """The lowest priority number of each tenant; `*` stands for the others."""
+        """The lowest priority number per tenant; `*` covers all other tenants."""
         return parse_priorities(self.tenant_priorities)
 
     @property

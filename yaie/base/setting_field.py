@@ -1,7 +1,7 @@
-"""One setting as data: its meaning, type, choices, range and default.
+"""`Setting`: one setting's meaning, type, choices, range and default, as data.
 
-Settings are fields of dataclasses (`yaie.base.settings`), annotated with `About`. The checks of
-their values, the flags of the command line and their help text are derived from the fields.
+Settings are dataclass fields (`yaie.base.settings`) annotated with `About`. Value checks, command
+line flags and help texts are derived from the fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from yaie.base.errors import ConfigError, as_shown
 
 ENV_PREFIX = "YAIE_"
-LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
+LARGEST_COUNT = 2**31 - 1  # tokens, rows or requests: more than any machine can store
 LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
 
 _KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -121,7 +121,7 @@ class Setting:
 
 
 def settings_of(cls: type) -> dict[str, Setting]:
-    """Return the settings of a dataclass by name, in the order of its fields."""
+    """Return a dataclass's settings by name, in field order."""
     hints = get_type_hints(cls, include_extras=True)
     return {each.name: _setting(each.name, hints[each.name], each.default) for each in fields(cls)}
 

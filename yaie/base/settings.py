@@ -1,8 +1,8 @@
-"""Settings: one name each, as a flag, as `YAIE_*` and as a Python keyword.
+"""Settings: one name as a flag, as `YAIE_*` and as a Python keyword.
 
-`EngineConfig` has the settings of the engine and travels to the engine process as it is. `Settings`
-adds those of the server (`yaie.base.server_settings`); `load_settings` reads the environment. The
-loader resolves "auto", and `EngineInfo` reports the result.
+`EngineConfig` has the engine settings and travels unchanged to the engine process. `Settings` adds
+the server settings (`yaie.base.server_settings`); `load_settings` reads the environment. The loader
+resolves "auto", and `EngineInfo` reports the result.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ToolCallParser = Literal[
 BUILTIN_MODEL = "builtin"
 UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 
-LEAST_CONTEXT = 2  # tokens: one of the prompt and one of the answer
+LEAST_CONTEXT = 2  # tokens: one prompt token and one output token
 MAX_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """Settings of one engine. Lengths and sizes are in tokens.
+    """Settings for one engine. Lengths and sizes are in tokens.
 
     Raises:
         ConfigError: a value has the wrong type or is out of range.
@@ -216,12 +216,12 @@ class EngineConfig:
 
     @property
     def is_calibrated(self) -> bool:
-        """True if weights are rounded by the inputs that a text gives them."""
+        """True if calibration text sets the rounding of int4 weights."""
         return self.quantization == "int4" and self.calibrate != UNCALIBRATED
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weights of tenants by name."""
+        """Tenant weights by name."""
         return parse_weights(self.tenant_weights)
 
     @property
@@ -236,7 +236,7 @@ class EngineConfig:
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """All names under which the model is served, without repetitions."""
+        """All names under which the model is served, without duplicates."""
         given = (name.strip() for name in (self.served_model_name or "").split(","))
         return tuple(dict.fromkeys(filter(None, given))) or (self.model,)
 
@@ -246,7 +246,7 @@ ENGINE_SETTINGS = settings_of(EngineConfig)
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ServerConfig, EngineConfig):
-    """Settings of the service: those of the engine, and those of the server."""
+    """Settings for the service: engine and server settings."""
 
     def __post_init__(self) -> None:
         EngineConfig.__post_init__(self)
@@ -255,7 +255,7 @@ class Settings(ServerConfig, EngineConfig):
             check_names(self.weights, self.api_keys)
 
     def engine_config(self) -> EngineConfig:
-        """Return the settings of the engine."""
+        """Return the engine settings."""
         return EngineConfig(**{name: getattr(self, name) for name in ENGINE_SETTINGS})
 
 
@@ -265,8 +265,8 @@ SETTINGS = settings_of(Settings)
 def load_settings(config: Path | None = None, **overrides: object) -> Settings:
     """Read the settings from keyword arguments, then the environment, then a file.
 
-    `config`: None takes that of `YAIE_CONFIG`, if any. Text is parsed; choices are accepted in
-    any case. An override of None and an empty variable count as unset.
+    `config`: None uses `YAIE_CONFIG`, if set. Text is parsed; choices are accepted in any case. An
+    override of None and an empty variable count as unset.
 
     Raises:
         ConfigError: an override is unknown, or a value is wrong; the message names its source.
@@ -297,7 +297,7 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
 
 
 def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, object]]:
-    """Return a settings file, by default that of `YAIE_CONFIG`, and its values by setting.
+    """Return the settings file (default: `YAIE_CONFIG`) and its values by setting.
 
     Raises `ConfigError`.
     """
@@ -307,7 +307,7 @@ def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, o
 
 
 def variable_value(variable: str) -> str | None:
-    """Return a variable of the environment; None if it is empty or set by Kubernetes."""
+    """Return an environment variable; None if it is empty or set by Kubernetes."""
     value = os.environ.get(variable)
     if not value or is_service_link(variable, value):  # compose files set empty variables
         return None
@@ -330,7 +330,7 @@ def is_service_link(variable: str, value: str) -> bool:
     return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
 
 
-# Not settings: the address of a running server, the settings file, the display of tracebacks.
+# Variables of commands: server address, settings file, tracebacks.
 CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG"})
 # Read by the kernel library (`yaie.kernels.library_search`): off, or the instruction set to use.
 LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
@@ -339,8 +339,8 @@ LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
 def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
     """Return a warning for each ignored `YAIE_*` variable, with the nearest name.
 
-    Settings in another case, such as `yaie_port`, are ignored too. Variables that Kubernetes sets
-    for services are left out.
+    Settings in another case, such as `yaie_port`, are ignored too. Service variables set by
+    Kubernetes cause no warning.
     """
     environment = dict(os.environ) if environment is None else environment
     known = {each.variable for each in SETTINGS.values()} | CLIENT_VARIABLES | LIBRARY_VARIABLES

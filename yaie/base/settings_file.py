@@ -15,11 +15,11 @@ SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 
 
 def read_config_file(path: Path, names: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of a file by setting.
+    """Return the values in a settings file by setting.
 
-    `names` are the settings. A dash counts as an underscore. A list is the text with commas that a
-    setting such as `api_key` takes, and `models` may be a table: name to model, or to a table with
-    `model` and the model's own settings. Raises `ConfigError` with the file and the wrong part.
+    `names` are the settings. A dash counts as an underscore. A list becomes comma-separated text,
+    as in `api_key`, and `models` may be a table: name to model, or to a table with `model` and the
+    model's settings. Raises `ConfigError` with the file and the wrong entry.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise _wrong(path, f"has the suffix {path.suffix!r}; write one of {', '.join(SUFFIXES)}")

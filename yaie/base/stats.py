@@ -1,4 +1,4 @@
-"""Statistics of an engine: one dataclass that counts, travels to clients and names its metrics."""
+"""Engine statistics: one dataclass that counts, travels to clients and names its metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class MetricDescription:
-    """Annotation of a statistic's type: the kind of its metric, and its help text."""
+    """Annotation of a statistic: metric type and help text."""
 
     kind: Literal["gauge", "counter"]
     help: str
@@ -17,7 +17,7 @@ class MetricDescription:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The Prometheus metric of one statistic."""
+    """Prometheus metric for one statistic."""
 
     field: str
     name: str  # counters get the suffix `_total` on the wire
@@ -32,25 +32,25 @@ def _counter(text: str) -> MetricDescription:
     return MetricDescription("counter", text)
 
 
-# Upper bounds of the buckets of waits for admission, in seconds.
+# Upper bounds of the queue time buckets, in seconds.
 WAIT_BOUNDS_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantStats:
-    """Waits and work of one tenant since the start of the engine, or since it was remembered."""
+    """Queue times and work of one tenant since the engine started or first saw it."""
 
     tenant: str
-    num_waiting: int  # requests now
+    num_waiting: int  # queued requests now
     num_admitted: int
-    mean_wait_s: float  # of admitted requests
+    mean_wait_s: float  # over admitted requests
     longest_wait_s: float
     tokens: int  # computed prompt tokens, and sampled ones of ended sequences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitStats:
-    """Waits for admission: requests by bucket, the last one without a bound, and top tenants."""
+    """Queue times: requests per bucket, the last bucket unbounded, and top tenants."""
 
     counts: tuple[int, ...] = (0,) * (len(WAIT_BOUNDS_S) + 1)
     total_s: float = 0.0
@@ -59,7 +59,7 @@ class WaitStats:
 
 @dataclass(slots=True, kw_only=True)
 class EngineStats:
-    """Gauges of the present and counters since the start of an engine; times are in seconds.
+    """Engine gauges, and counters since the engine started; times are in seconds.
 
     The engine counts in one instance and publishes copies: every 100 ms, and when it becomes idle.
     A request has n sequences.
@@ -79,7 +79,7 @@ class EngineStats:
     ] = 0
     num_cached_slots: Annotated[int, _gauge("KV cache slots that can be evicted")] = 0
     num_nodes: Annotated[int, _gauge("Radix tree nodes")] = 0
-    # None without a device of its own memory; then there is no metric.
+    # None for a device without separate memory; then the metric is absent.
     device_used_bytes: Annotated[int | None, _gauge("Device memory in use by all processes")] = None
     device_total_bytes: Annotated[int | None, _gauge("Total device memory")] = None
     device_reserved_bytes: Annotated[
@@ -177,18 +177,18 @@ class EngineStats:
     waits: WaitStats = field(default_factory=WaitStats)  # in /stats; its buckets are a histogram
 
     def since(self, before: EngineStats) -> EngineStats:
-        """Return the growth of every number that both have; `waits` stays the present one."""
+        """Return the growth of every number that both have; keep the current `waits`."""
         old, new = before.values(), self.values()
         grown: dict[str, Any] = {name: new[name] - old[name] for name in new.keys() & old.keys()}
         return EngineStats(**grown, waits=self.waits)
 
     def values(self) -> dict[str, float]:
-        """Return every known number by its field."""
+        """Return every known number by field name."""
         every = ((each.field, getattr(self, each.field)) for each in metrics())
         return {name: value for name, value in every if value is not None}
 
     def count_admission(self, reason: str) -> None:
-        """Count the admission of a request by the policy's reason."""
+        """Count an admitted request by the policy's reason."""
         self.num_admitted += 1
         self.num_aged_admissions += reason == "age"
         self.num_credited_admissions += reason == "credit"
@@ -196,14 +196,14 @@ class EngineStats:
     def count_attention(
         self, method: Literal["decode", "cascade", "tree"], estimate_s: float
     ) -> None:
-        """Count a decode step by the method of its attention, with the estimate for all layers."""
+        """Count a decode step by attention method, with the estimate for all layers."""
         self.num_flashinfer_decode_steps += method == "decode"
         self.num_flashinfer_cascade_steps += method == "cascade"
         self.num_tree_decode_steps += method == "tree"
         self.attention_estimate_s += estimate_s
 
     def count_end(self, reason: str) -> None:
-        """Count the end of a sequence by its finish reason."""
+        """Count an ended sequence by finish reason."""
         if reason == "abort":
             self.num_aborted += 1
         elif reason == "error":
@@ -214,7 +214,7 @@ class EngineStats:
 
 @cache
 def metrics() -> tuple[Metric, ...]:
-    """Return the metrics of all numbers, in the order of the fields."""
+    """Return the metrics for all numbers, in field order."""
     hints = get_type_hints(EngineStats, include_extras=True)
     names = [each.name for each in fields(EngineStats) if each.name != "waits"]
     return tuple(_metric(name, get_args(hints[name])[1]) for name in names)

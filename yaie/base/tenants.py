@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from yaie.base.errors import ConfigError
 
 WEIGHTS, PRIORITIES = "tenant_weights", "tenant_priorities"  # names of the settings
-OTHERS = "*"  # tenants without a priority of their own
+OTHERS = "*"  # tenants without an entry
 _WHOLE = re.compile(r"-?[0-9]{1,18}")  # fits into 64 bits
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.001, 1000.0
 
@@ -42,9 +42,9 @@ def parse_weights(text: str) -> dict[str, float]:
 
 
 def parse_priorities(text: str) -> dict[str, int]:
-    """Parse `name=number,name=number`: the lowest priority numbers that tenants may use.
+    """Parse `name=number,name=number`: the lowest priority number each tenant may use.
 
-    The name `*` stands for all others. Raises `ConfigError` as `parse_weights`.
+    The name `*` covers all other tenants. Raises `ConfigError` as `parse_weights`.
     """
     least: dict[str, int] = {}
     for number, name, given in _entries(text, "number", f"{OTHERS}=0", PRIORITIES):
@@ -58,7 +58,7 @@ def parse_priorities(text: str) -> dict[str, int]:
 
 
 def _entries(text: str, value: str, example: str, setting: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the name and the value of each entry of a setting."""
+    """Yield number, name and value for each entry in a setting."""
     for number, entry in enumerate(filter(str.strip, text.split(",")), 1):
         name, separator, given = (part.strip() for part in entry.rpartition("="))
         if not separator or not name:
@@ -67,7 +67,7 @@ def _entries(text: str, value: str, example: str, setting: str) -> Iterator[tupl
 
 
 def check_names(names: Iterable[str], keys: tuple[str, ...], setting: str = WEIGHTS) -> None:
-    """Raise `ConfigError` unless every name is the digest of one of the API keys."""
+    """Raise `ConfigError` unless every name is the digest of an API key."""
     known = {tenant_digest(key.encode()) for key in keys}
     for number, name in enumerate(names, 1):
         if name not in known and not (setting == PRIORITIES and name == OTHERS):

@@ -1,4 +1,4 @@
-"""Values that travel between callers, clients and the engine: requests, deltas, information.
+"""Values that travel between callers, clients and the engine: requests, deltas, engine info.
 
 All are frozen and plain, so that msgspec can send them between processes unchanged. Text is
 converted to token ids above this layer.
@@ -36,10 +36,10 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
-    """Parameters of the continuation of a prompt, with vLLM's names.
+    """Sampling parameters for one request, with vLLM's names.
 
-    A field that cannot be None takes None as its default. Numbers of array libraries become
-    plain ones.
+    A field that cannot be None replaces None by its default. Scalars from array libraries become
+    plain numbers.
 
     Raises:
         InvalidRequest: a field is unknown, or a value has the wrong type or is out of range;
@@ -58,9 +58,9 @@ class SamplingParams:
     presence_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     frequency_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     logit_bias: Annotated[dict[int, float] | None, Biases(100.0)] = None
-    # Only these are sampled; None: every token.
+    # Sample only these tokens; None allows every token.
     allowed_token_ids: Annotated[tuple[int, ...] | None, TokenIds(least=1)] = None
-    # Runs of tokens that the output never contains.
+    # Token sequences that the output never contains.
     bad_words_token_ids: Annotated[tuple[tuple[int, ...], ...], TokenRuns()] = ()
     seed: Annotated[int | None, Whole()] = None
     stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
@@ -68,7 +68,7 @@ class SamplingParams:
     stop_regex: Annotated[tuple[str, ...], Texts()] = ()
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()
     ignore_eos: Annotated[bool, Bool()] = False
-    # k: of the sampled token and of the k most likely ones; None: no logprobs.
+    # k: return the sampled token and the k most likely tokens; None: no logprobs.
     logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
     prompt_logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
     skip_special_tokens: Annotated[bool, Bool()] = True
@@ -102,12 +102,12 @@ class SamplingParams:
 
 @dataclass(frozen=True, slots=True)
 class SamplingField:
-    """Name, kind and default of one field of `SamplingParams`."""
+    """Name, type and default of one `SamplingParams` field."""
 
     name: str
     kind: FieldKind
     default: Any
-    is_optional: bool  # None has its own meaning
+    is_optional: bool  # None is a valid value
 
     @property
     def is_recommended(self) -> bool:
@@ -130,7 +130,7 @@ SAMPLING_FIELDS = _sampling_fields()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """Constraint on the text of an answer, for llguidance."""
+    """Grammar that constrains an output's text, for llguidance."""
 
     kind: Literal["json_object", "json_schema", "regex", "choice", "lark"]
     source: str = ""  # a schema or a list of choices as JSON, a regular expression, or Lark
@@ -138,7 +138,7 @@ class Grammar:
 
     @classmethod
     def json_schema(cls, schema: Mapping[str, Any] | bool) -> Grammar:
-        """Return the grammar of JSON that is valid under `schema`.
+        """Return the grammar for JSON that is valid under `schema`.
 
         Raises `InvalidRequest` if the schema cannot be written as JSON.
         """
@@ -149,12 +149,12 @@ class Grammar:
 
     @classmethod
     def regex(cls, pattern: str) -> Grammar:
-        """Return the grammar of texts that `pattern` matches as a whole."""
+        """Return the grammar for texts that `pattern` matches as a whole."""
         return cls(kind="regex", source=pattern)
 
     @classmethod
     def choice(cls, texts: Sequence[str]) -> Grammar:
-        """Return the grammar of exactly these texts."""
+        """Return the grammar for exactly these texts."""
         return cls(kind="choice", source=json.dumps(list(texts)))
 
     @classmethod
@@ -165,7 +165,7 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningLimit:
-    """Most tokens of the reasoning of an answer, and the tokens that open and close it."""
+    """Maximum reasoning tokens, and the tokens that open and close the reasoning."""
 
     max_tokens: int
     opener_id: int
@@ -186,27 +186,27 @@ class GenerationRequest:
     owner: str = ""  # name of the API key's tenant, or empty
     cache_salt: str = ""  # prefixes are shared among requests of equal owner and salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last
-    # Longest wait for admission; beside the engine's own limit, of which the lower holds.
+    # Maximum queue time; the lower of this and the engine's limit applies.
     queue_timeout_s: float | None = None
     submission: int = 0  # set by clients; distinguishes successive requests with one id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPrompt:
-    """Tokens with which a later prompt will begin, to be computed while the engine is idle."""
+    """First tokens of a later prompt, to prefill while the engine is idle."""
 
     token_ids: tuple[int, ...]
-    owner: str = ""  # as of the requests that will have the prompt
+    owner: str = ""  # owner of the later request
     cache_salt: str = ""
-    # A turn as it was generated. Once the prompt is computed, the tokens behind the first
-    # `num_kept` are of no more use.
+    # The turn as generated. Once the prompt is computed, tokens past the first `num_kept`
+    # can be evicted.
     replaces: tuple[int, ...] = ()
     num_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogprobs:
-    """Log-probabilities at one position, of the token and of the most likely alternatives."""
+    """Logprobs at one position: the token and the most likely alternatives."""
 
     token_id: int
     logprob: float
@@ -216,7 +216,7 @@ class TokenLogprobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Waiting and running times of one sequence in seconds."""
+    """Queue and run times of one sequence in seconds."""
 
     queued_s: float = 0.0  # from arrival to admission
     first_token_s: float = 0.0  # from arrival to the first token
@@ -226,21 +226,21 @@ class Timings:
 class TokenDelta(
     msgspec.Struct, frozen=True, kw_only=True, array_like=True, omit_defaults=True, gc=False
 ):
-    """The tokens that one step added to one sequence; the last delta has a `finish_reason`.
+    """Tokens that one step added to one sequence; the last delta has a `finish_reason`.
 
-    A structure of msgspec, as each step makes, sends and reads one for each sequence: a tenth of
-    the time of a frozen dataclass.
+    A msgspec structure, since each step makes, sends and reads one for each sequence: it takes a
+    tenth of the time of a frozen dataclass.
     """
 
     request_id: str
     submission: int = 0  # the request's
-    index: int  # of the sequence, below the request's `n`
+    index: int  # sequence index, below the request's `n`
     token_ids: tuple[int, ...] = ()
     logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids, or empty if not requested
     finish_reason: FinishReason | None = None
     stop_token_id: int | None = None  # the token that ended the sequence
     error: RequestError | None = None  # with finish_reason "error"
-    # Prompt tokens that were not computed for this request; known from the first token on.
+    # Prompt tokens served from the cache; known from the first token on.
     num_cached_tokens: int = 0
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None  # with the first delta
     timings: Timings | None = None  # with the last delta
@@ -253,7 +253,7 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
-    reasoning_tokens: int = 0  # of the completion tokens
+    reasoning_tokens: int = 0  # included in completion_tokens
 
     @property
     def total_tokens(self) -> int:
@@ -281,12 +281,12 @@ class EngineInfo:
     model_path: str
     architecture: str
     dtype: str
-    quantization: str | None = None  # of linear layers: "int8", "int4", "int4+int8" or None
-    kv_dtype: str  # of the pool
+    quantization: str | None = None  # linear layers: "int8", "int4", "int4+int8" or None
+    kv_dtype: str  # data type of the KV cache
     device: str
     attention_backend: str
-    # Figures of the GPU that the choice of attention rests on, as in `DeviceTraits`; empty without
-    # a choice.
+    # GPU numbers that select the attention method, as in `DeviceTraits`; empty without
+    # a selection.
     attention_traits: dict[str, float] = field(default_factory=dict)
     # What keeps the tokens of top_k, top_p and min_p on a GPU: "triton", "torch", which is slower
     # and only serves where the kernel cannot, or None on a CPU.
@@ -296,7 +296,7 @@ class EngineInfo:
     graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps
     graph_bytes: int = 0
     graph_capture_s: float = 0.0
-    warm_up_s: float = 0.0  # seconds of the first batch, before the engine was ready; 0: none
+    warm_up_s: float = 0.0  # warm-up time before the engine was ready; 0 without a warm-up
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int
@@ -309,7 +309,7 @@ class EngineInfo:
     max_step_rows: int
     max_running: int  # live sequences
     max_waiting: int  # waiting requests beyond those that fit; more are rejected
-    max_waiting_tokens: int = 0  # of their prompts, beyond those of a step; 0: no limit
+    max_waiting_tokens: int = 0  # queued prompt tokens beyond one step; 0 disables the limit
     eos_token_ids: tuple[int, ...] = ()
-    # Recommendations of the model's authors (temperature, top_p, ...): defaults of requests.
+    # Sampling defaults recommended by the model's authors (temperature, top_p, ...).
     default_sampling: dict[str, int | float] = field(default_factory=dict)

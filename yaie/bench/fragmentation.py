@@ -1,8 +1,8 @@
-"""Length of the runs of consecutive slots while sequences come and go in a full pool.
+"""Lengths of consecutive slot runs while sequences come and go in a full pool.
 
-Kernels stream a run and gather scattered slots, so long runs are faster. The churn is that of a
-busy service: dozens of sequences grow at once, prompts share prefixes, and every new token evicts
-an old one. Part of `yaie bench tree`, without model or torch.
+Kernels stream a run and gather scattered slots, so long runs are faster. The churn resembles a busy
+service: dozens of sequences grow at once, prompts share prefixes, and every new token evicts an old
+token. Part of `yaie bench tree`, without model or torch.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Churn:
 
 
 def measure_fragmentation(churn: Churn, seed: int = 1) -> dict[str, Any]:
-    """Return figures of the slot runs of ended sequences, in the second half of the churn."""
+    """Measure the slot runs of ended sequences in the second half of the churn."""
     tree = RadixTree(churn.num_slots)
     rng = Random(seed)
     numbers = np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def measure_fragmentation(churn: Churn, seed: int = 1) -> dict[str, Any]:
 
 
 def path_runs(tree: RadixTree, cursor: Cursor) -> list[int]:
-    """Return the lengths of the runs of consecutive slots on a sequence's path, across nodes."""
+    """Return the lengths of consecutive slot runs on a sequence's path, across nodes."""
     runs: list[int] = []
     end = -1
     for node in tree.path(cursor):

@@ -1,4 +1,4 @@
-"""Description of the machine and the versions, part of every report."""
+"""Machine and version description, part of every report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from yaie.kernels import instruction_sets
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return the processor, the cores of this process and the versions of the libraries.
+    """Return the processor, this process's cores and the library versions.
 
-    The best instruction set of the kernels is included: virtual machines allow different sets on
-    processors of one name.
+    Includes the kernels' best instruction set: virtual machines allow different sets on processors
+    with one name.
     """
     return {
         "cpu": _cpu_name(),

@@ -1,7 +1,7 @@
-"""Throughput of one process on overlapping prompts, and the rows saved by the tree.
+"""Offline throughput on overlapping prompts, and the rows that prefix sharing saves.
 
-Each run sends a batch twice: `cold` with new prompts, `again` with the same ones. A warm-up comes
-first; every figure is the median of the runs. Prompts are random token ids and answers have a
+Each run sends a batch twice: `cold` with new prompts, `again` with the same prompts. A warm-up
+comes first; every number is the median over runs. Prompts are random token ids and answers have a
 fixed length, so that each run does the same work.
 """
 

@@ -43,9 +43,9 @@ def environment_of(settings: Mapping[str, Any]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def served(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Run a server with these settings; give its URL. Raises `RequestFailed` with its log.
+    """Run a server with these settings; yield its URL. Raises `RequestFailed` with its log.
 
-    Errors of requests inside the block are errors of the server too.
+    Request errors inside the block count as errors of the server too.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""Overlapping prompts, and the cost of one batch of them. Used by `yaie demo` and `bench offline`.
+"""Overlapping prompts, and the cost of one batch, for `yaie demo` and `bench offline`.
 
 A batch is sent to the engine at once; its shared prefix is computed once, in the same step.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Requests sent at once, and the lengths of each in tokens: shared, its own, generated."""
+    """Concurrent requests, and the tokens in each: shared, unique, generated."""
 
     requests: int = 32
     shared_prefix: int = 1024
@@ -35,7 +35,7 @@ class Workload:
 
     @property
     def longest(self) -> int:
-        """Number of tokens of one sequence at its end."""
+        """Number of tokens in one finished sequence."""
         return self.shared_prefix + self.own + self.output
 
     def prompts(self, vocab_size: int, seed: int) -> list[list[int]]:
@@ -58,7 +58,7 @@ class BatchFigures:
     prompt_tokens: int
     output_tokens: int
     cached_tokens: int
-    first_token_s: tuple[float, ...]  # of each request
+    first_token_s: tuple[float, ...]  # one per request
     total_s: float
     spent: EngineStats  # counters of this batch alone
 
@@ -102,7 +102,7 @@ class BatchFigures:
 def run_batch(
     llm: LLM, ask: Callable[[], list[RequestOutput]]
 ) -> tuple[BatchFigures, list[RequestOutput]]:
-    """Run one batch and return its figures and outputs.
+    """Run one batch and return its measurements and outputs.
 
     `ask` sends the batch to `llm`, which must have no other user.
     """

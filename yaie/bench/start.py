@@ -1,10 +1,10 @@
-"""Time from the start of a server to its first token, and its peak memory. `yaie bench start`.
+"""Time from server start to first token, and peak memory, for `yaie bench start`.
 
-Each start is a fresh `yaie serve` with one request for one token. Three kinds run in turns, and the
-figures are medians: without any cache (kernels are compiled, unless the package holds them), with
-compiled kernels only, and with all caches of earlier starts. A server is stopped only after its
-packed weights are on disk. The files of the weights are in the system's page cache. The last round
-measures memory under a load.
+Each start is a fresh `yaie serve` with one request for one token. Three start types run in turns,
+and the results are medians: without any cache (kernels are compiled, unless the package has them),
+with compiled kernels only, and with all caches from earlier starts. A server is stopped only after
+its packed weights are on disk. The weight files are in the system's page cache. The last round
+measures memory under load.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TimedStart:
 
     ready_s: float
     first_token_s: float
-    found_packed_weights: bool  # of an earlier start
+    found_packed_weights: bool  # from an earlier start
     watch: MemoryWatch
     server_pid: int
     info: dict[str, Any]  # the engine's info
@@ -93,7 +93,7 @@ def measure_start(
 
 
 def _forget(kind: str, caches: Path) -> None:
-    """Remove the caches that this kind of start must not find."""
+    """Remove the caches that this start type must not find."""
     if kind == "nothing_cached":
         shutil.rmtree(caches / "yaie", ignore_errors=True)
     elif kind == "kernels_cached":
@@ -140,7 +140,7 @@ def _memory(start: TimedStart) -> dict[str, Any]:
     """Return the peaks and the bound: weights, pool, and an allowance for the rest."""
     server = start.watch.peaks[start.server_pid].resident
     others = (p.resident for pid, p in start.watch.peaks.items() if pid != start.server_pid)
-    engine = max(others, default=0)  # of the engine; compilers before it are left out
+    engine = max(others, default=0)  # the engine; compilers ran before it
     weights = start.info["weight_bytes"]
     pool = start.info["num_slots"] * start.info["kv_bytes_per_token"]
     bound = weights + pool + ALLOWANCE
@@ -196,9 +196,9 @@ def _unmeasured(pid: int) -> Iterator[MemoryWatch]:
 
 
 def _environment(settings: dict[str, Any], caches: Path) -> dict[str, str]:
-    """Return our environment with caches of its own, except that of models.
+    """Return our environment with separate caches, except the model caches.
 
-    `weights_cache` is always `auto`, so that packed weights are among these caches.
+    `weights_cache` is always `auto`, so packed weights are among these caches.
     """
     from huggingface_hub import constants
 

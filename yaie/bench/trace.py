@@ -1,8 +1,8 @@
-"""A trace: one request a line, in JSON, with its time. Used by `yaie bench replay`.
+"""Request traces: JSON Lines with one timed request per line, for `yaie bench replay`.
 
-Lines are those of public traces, with `timestamp` (ms), `input_length`, `output_length` and
-`hash_ids`, one for each block of the prompt; equal ids stand for equal blocks after equal ones.
-A line may have the request itself in place of its lengths: `prompt`, or `messages`.
+Lines use the format of public traces, with `timestamp` (ms), `input_length`, `output_length` and
+`hash_ids`, one per prompt block; equal ids mean equal blocks after equal blocks. A line may have
+the request (`prompt` or `messages`) instead of its lengths.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TracedRequest:
     fields: dict[str, Any] = field(default_factory=dict)  # prompt or messages of the request
 
     def prompt(self, number: int) -> list[int]:
-        """Return the token ids that stand for its blocks; `number` seeds those of no block."""
+        """Return token ids for the blocks; `number` seeds the tokens outside blocks."""
         blocks = [_tokens(each, self.block_len) for each in self.block_ids]
         tokens = [token for block in blocks for token in block]
         missing = self.input_len - len(tokens)
@@ -54,10 +54,10 @@ def _tokens(seed: int, length: int) -> list[int]:
 def read_trace(
     path: Path, *, block_len: int | None = None, most: int | None = None
 ) -> list[TracedRequest]:
-    """Return the requests of a file by their time of arrival, the first at 0 s.
+    """Return a file's requests by arrival time, the first at 0 s.
 
-    `block_len`: tokens that replace one block; lengths shrink or grow with it. `most`: the number
-    of lines that are read. Raises `InvalidRequest` with the wrong line.
+    `block_len`: tokens per block; lengths scale with it. `most`: maximum lines to read. Raises
+    `InvalidRequest` with the wrong line.
     """
     try:
         with path.open(encoding="utf-8") as lines:

@@ -1,8 +1,8 @@
-"""Costs of the radix tree: match, insert, evict, explain, and memory beyond keys and values.
+"""Radix tree costs: match, insert, evict, explain, and memory beyond keys and values.
 
 Times are medians of single operations on a tree of the named size, with Python's garbage collector
-off while the clock runs. Memory is that of a whole tree with its slot allocator, allocated by
-Python and numpy, by tracemalloc. Runs without model or torch.
+off while the clock runs. Memory covers a whole tree with its slot allocator, allocated by Python
+and numpy, from tracemalloc. Runs without model or torch.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Figure:
     repeats: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return the figure with `met`: True if the goal is met."""
+        """Return the measurement with `met`: True if it meets the goal."""
         return {
             "name": self.name,
             "value": round(self.value, 3),
@@ -56,10 +56,10 @@ class Figure:
 def measure_tree(
     *, quick: bool = False, scale: float = 1.0, note: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
-    """Measure every figure. `quick` leaves out the tree of 1,000,000 leaves.
+    """Measure every cost. `quick` skips the tree with 1,000,000 leaves.
 
-    `scale` shrinks prompts, trees and repeats alike, for tests; the report marks its figures, since
-    they are not comparable with the goals. `note` is called with a line after each figure.
+    `scale` shrinks prompts, trees and repeats alike, for tests; the report marks such results,
+    since they do not compare with the goals. `note` is called with a line after each measurement.
     """
     prompt_len = max(int(PROMPT_LEN * scale), 16)
     repeats = max(int(200 * scale), 5)
@@ -125,7 +125,7 @@ def measure_insert(prompt_len: int, repeats: int) -> Figure:
 
 
 def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figure:
-    """Time the eviction of the least recently used of this many leaves."""
+    """Time evicting the least recently used of this many leaves."""
     tree = _tree_of_leaves(leaves)
     gc.collect()
     before = tree.num_evicted_tokens
@@ -135,9 +135,9 @@ def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figur
 
 
 def measure_explain(prompt_len: int, repeats: int, *, evicted: bool = False) -> Figure:
-    """Time the explanation of a long prompt with 400 branches along its path, held or evicted.
+    """Time explaining a long prompt with 400 branches along its path, cached or evicted.
 
-    The goal is the longest wait that another request should have for it.
+    The goal is the longest acceptable delay for another request.
     """
     prompt = _random_tokens(prompt_len, 0)
     branches = [
@@ -158,7 +158,7 @@ def measure_explain(prompt_len: int, repeats: int, *, evicted: bool = False) -> 
 
 
 def measure_token_memory(prompt_len: int, prompts: int) -> Figure:
-    """Measure bytes per token of a full pool of long prompts, tree and allocator together."""
+    """Measure bytes per token in a full pool of long prompts, tree and allocator together."""
 
     def build() -> RadixTree:
         tree = RadixTree(prompts * prompt_len)
@@ -191,13 +191,13 @@ def measure_grown_token_memory(length: int, sequences: int) -> Figure:
 
 
 def measure_node_memory(leaves: int) -> Figure:
-    """Measure bytes per node of a tree of short leaves, its tokens and the allocator included."""
+    """Measure bytes per node in a tree of short leaves, including tokens and allocator."""
     size, tree = _allocated_by(lambda: _tree_of_leaves(leaves))
     return Figure("memory_per_node", size / tree.num_nodes, "bytes", 1024.0, 1)
 
 
 def _tree_of_leaves(leaves: int) -> RadixTree:
-    """Return a tree of prompts of 8 tokens, each with 500 cached continuations of 4 tokens."""
+    """Return a tree with prompts of 8 tokens, each with 500 cached continuations of 4 tokens."""
     prompts = -(-leaves // _LEAVES_BELOW_A_PROMPT)
     tree = RadixTree(leaves * _LEAF_LEN + prompts * 8)
     tokens = np.empty(8 + _LEAF_LEN, dtype=np.int32)

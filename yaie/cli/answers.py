@@ -1,4 +1,4 @@
-"""Sources of answers for `run` and `chat`: a running server, or a model in this process.
+"""Answer sources for `run` and `chat`: a running server, or a model in this process.
 
 Both return an `AnswerStream`: pieces of text as they arrive, then the `FinishedAnswer`.
 """
@@ -29,7 +29,7 @@ class FinishedAnswer:
     total_s: float
     model: str
     place: str  # the device, or the server's address
-    explanation: dict[str, Any] | None = None  # of the cache, by a server that was asked for it
+    explanation: dict[str, Any] | None = None  # the server's cache explanation, if requested
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
@@ -52,7 +52,7 @@ class FinishedAnswer:
         }
 
     def as_line(self) -> str:
-        """Return the line of figures that `--stats` prints."""
+        """Return the statistics line that `--stats` prints."""
         usage = self.usage
         share = 100 * usage.cached_tokens / max(usage.prompt_tokens, 1)
         decoding_s = self.total_s - self.first_token_s
@@ -68,7 +68,7 @@ class FinishedAnswer:
 
 @dataclass(slots=True)
 class AnswerStream:
-    """Pieces of one answer as they arrive; `answer` is set after the last one.
+    """Text pieces of one answer as they arrive; `answer` is set after the last piece.
 
     Closing the stream early aborts the request.
     """
@@ -114,18 +114,18 @@ class AnswerSource(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and its place, as shown to the user."""
+        """The model and its location, as shown to the user."""
 
     def models(self) -> list[str]:
         """Return the names of the models that `use_model` accepts."""
 
     def use_model(self, name: str) -> None:
-        """Answer with another model from now on; raises a usage error for an unknown one."""
+        """Switch to another model; raises a usage error for an unknown model."""
 
     def stream(
         self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
     ) -> AnswerStream:
-        """Begin an answer; it has the form of `grammar`."""
+        """Begin an answer, constrained by `grammar` if given."""
 
     def settle(self) -> None:
         """Finish work that speeds up the next start, after the last answer."""

@@ -1,6 +1,6 @@
-"""`yaie chat`: a conversation. Each turn shares the KV of all turns before it.
+"""`yaie chat`: a conversation whose turns share the KV cache of all earlier turns.
 
-Ctrl-C stops an answer and keeps its text; Ctrl-D leaves. Of piped input every line is a turn.
+Ctrl-C stops an answer and keeps its text; Ctrl-D leaves. Each line of piped input is a turn.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _prepare_line_editing() -> None:
 
     readline.set_completer_delims("")  # complete the whole line
     readline.set_completer(lambda text, number: dict(enumerate(complete(text))).get(number))
-    is_libedit = "libedit" in (readline.__doc__ or "")  # of macOS
+    is_libedit = "libedit" in (readline.__doc__ or "")  # macOS
     readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
 
 

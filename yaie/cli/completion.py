@@ -1,4 +1,4 @@
-"""Shell completion of values: names of models, and choices of settings."""
+"""Shell completion for model names and setting choices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 
 
 def complete_model(typed: str) -> list[str]:
-    """Return the models on this machine that begin with the typed text."""
+    """Return the local models that begin with the typed text."""
     from yaie.cli.models import local_folders
 
     return [name for name, _ in local_folders() if name.startswith(typed)]

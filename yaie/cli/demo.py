@@ -1,8 +1,8 @@
-"""`yaie demo`: the savings of shared prefixes, on questions with one long system prompt.
+"""`yaie demo`: measures what shared prefixes save, on questions with one long system prompt.
 
 The same conversations run on two engines, with the prefix cache off and on, each batch at once and
-cold. The answers are compared, since the cache must not change a token. The table shows the run of
-median total time, after a warm-up.
+cold. The answers are compared, since the cache must not change a token. The table shows the run
+with the median total time, after a warm-up.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class DemoRun:
-    """One batch of an engine: its figures and its answers."""
+    """One batch on one engine: its measurements and answers."""
 
     figures: BatchFigures
     outputs: list[RequestOutput]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the figures of one row of the table."""
+        """Return the measurements in one table row."""
         figures = self.figures
         return {
             "prompt_tokens": figures.prompt_tokens,
@@ -143,7 +143,7 @@ def system_prompt(llm: LLM, length: int) -> str:
 
 
 def ask_all(llm: LLM, requests: int, number: int) -> DemoRun:
-    """Run all questions at once; each number has a system prompt of its own."""
+    """Run all questions at once; each run number has a separate system prompt."""
     from yaie.base.types import SamplingParams
     from yaie.bench.shared_prefix import run_batch
 

@@ -1,14 +1,14 @@
-"""The command of a command line: one that was typed, or `run` for a prompt, or `chat`.
+"""Command selection: the typed command, `run` for a prompt, or `chat`.
 
 A prompt is best quoted: one argument with a space in it is always a prompt. Unquoted, the first
-word decides. It is taken for a mistyped command, and refused with advice, if
-- it is a command of similar programs (`ls`, `ps`, `stop`, ...) followed by at most one more word;
-- it is nearly spelt like a command of YAIE and stands alone, or before flags, a path or a name;
-- it is one edit away from a command of YAIE and one more word follows;
-- it is one edit away from `pull`, `list`, `show` or `rm`, and the name of a model follows.
-`pull`, `list`, `show` and `rm` are commands if at most one more word follows, `cache` also before
-one of its own commands. All other lines are
-prompts, in particular sentences of three words or more.
+word decides. It counts as a mistyped command, and is refused with advice, if
+- it is a command in similar programs (`ls`, `ps`, `stop`, ...) and at most one more word follows;
+- it nearly spells a YAIE command, alone or before flags, a path or a name;
+- it is one edit away from a YAIE command and one more word follows;
+- it is one edit away from `pull`, `list`, `show` or `rm`, and a model name follows.
+`pull`, `list`, `show` and `rm` are commands if at most one more word follows, and `cache` also
+before its subcommands. All other lines are prompts, in particular sentences with three words or
+more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`yaie doctor`: checks of this machine, and the source of every setting.
+"""`yaie doctor`: checks the machine and shows the source of every setting.
 
-Checks run in order; each runs even if another failed. The last one is a self test with the
-built-in model.
+Checks run in order; each runs even if an earlier check failed. The last check is a self test with
+the built-in model.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def doctor(
 
 
 def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
-    """Run one check; an exception counts as a failure."""
+    """Run one check; an exception counts as failed."""
     try:
         status, detail = check()
     except YaieError as error:
         status, detail = "failed", error.message
-    except Exception as error:  # one broken part must not hide the others
+    except Exception as error:  # one failing check must not hide later checks
         status, detail = "failed", f"{type(error).__name__}: {error}"
     return Check(name, status, detail)
 

@@ -123,7 +123,7 @@ def _exit_code_of(error: BaseException) -> int:
 
 
 def _take_global_flags(arguments: Sequence[str]) -> list[str]:
-    """Apply --debug and --quiet anywhere before `--`, and return the other arguments."""
+    """Apply --debug and --quiet anywhere before `--`, and return the remaining arguments."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     before = arguments[:end]
     if "--debug" in before:

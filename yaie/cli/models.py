@@ -31,7 +31,7 @@ class LocalModel:
     num_parameters: int
     nbytes: int
     dtype: str
-    quantization: str  # of stored linear layers, such as "int4 by gptq"; empty: as dtype
+    quantization: str  # stored linear layers, such as "int4 by gptq"; empty: same as dtype
     refused: str  # the reason; empty for a supported model
 
 
@@ -68,7 +68,7 @@ def models(
 
 
 def local_folders() -> list[tuple[str, Path]]:
-    """Return name and folder of the built-in model and of each model in the caches."""
+    """Return name and folder for the built-in model and each cached model."""
     from huggingface_hub import constants
 
     from yaie.base.errors import StartupError
@@ -120,7 +120,7 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
             quantization = f"{layout.stored_kind} by {layout.stored.method}"
     except StartupError as error:
         refused = error.message
-    except OSError as error:  # an unreadable folder must not hide the others
+    except OSError as error:  # an unreadable folder must not hide later models
         refused = f"{folder} cannot be read: {error.strerror}"
     return LocalModel(
         name, str(folder), architecture, num_parameters, nbytes, dtype, quantization, refused

@@ -1,4 +1,4 @@
-"""`yaie quantize`: a quantized checkpoint, written once and loaded at once."""
+"""`yaie quantize`: writes a quantized checkpoint once, for fast starts."""
 
 from __future__ import annotations
 
@@ -23,20 +23,25 @@ _FLAGS = (
 
 @settings_options([flag for flag in ENGINE_FLAGS if flag.name in _FLAGS])
 def quantize(
-    model: Annotated[str, typer.Argument(help="folder, GGUF file or repository", metavar="MODEL")],
-    out: Annotated[Path, typer.Argument(help="new folder", metavar="OUT")],
+    model: Annotated[
+        str, typer.Argument(help="folder, GGUF file or Hugging Face repository", metavar="MODEL")
+    ],
+    out: Annotated[Path, typer.Argument(help="folder to create", metavar="OUT")],
     *,
     quantization: Annotated[str, typer.Option(help="int8 or int4", metavar="TEXT")] = "int4",
     uniform: Annotated[
         bool,
-        typer.Option("--uniform", help="value projections in int4 too, which vLLM and SGLang need"),
+        typer.Option(
+            "--uniform", help="quantize value projections to int4 too, as vLLM and SGLang require"
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     settings: dict[str, Any],
 ) -> None:
     """Quantize a model once and write it as a compressed-tensors checkpoint.
 
-    The weights equal those of --quantization at load, without the time to calibrate at each start.
+    The checkpoint has the same weights as --quantization at load; later starts skip the
+    calibration.
     """
     from yaie.base.settings import load_settings
     from yaie.models.load.quantized_copy import write_quantized_copy

@@ -40,12 +40,12 @@ _STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailab
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
-    Raises `AdvisedError`: with exit code 5 for a server that cannot be reached or is not an OpenAI
+    Raises `AdvisedError`: with exit code 5 for a server that is unreachable or not an OpenAI
     server, with the server's message for a refusal, with exit code 2 for a malformed `url`.
     """
 
     def __init__(self, url: str, model: str | None = None, *, key: str | None = None) -> None:
-        self.explains_cache = False  # its answers tell how far the prompt was cached
+        self.explains_cache = False  # request a cache explanation with each answer
         self.url = read_base(url)
         self._http = open_session(self.url, key)
         self._model = model or self._first_model()
@@ -152,7 +152,7 @@ class ServerAnswers:
         except AdvisedError as refusal:
             if not shrinks_to_fit or refusal.code != "context_length_exceeded":
                 raise
-            del body["max_tokens"]  # a chat then gets the rest of the context
+            del body["max_tokens"]  # a chat may then use the rest of the context
             if "prompt" in body:
                 body |= self._room_for_text(body["prompt"])
             return self._send("POST", route, json=body, stream=True)

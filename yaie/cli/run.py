@@ -1,6 +1,6 @@
-"""`yaie run`, also spelt `yaie "PROMPT"`: one answer on stdout.
+"""`yaie run`, or `yaie "PROMPT"`: prints one answer to stdout.
 
-Never interactive: piped text is part of the prompt.
+Never interactive: piped text becomes part of the prompt.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def show_explanation(answer: FinishedAnswer) -> None:
 
 
 def show_stats(answer: FinishedAnswer, wanted: bool | None) -> None:
-    """Print the line of figures; without a choice of the user, on a terminal only."""
+    """Print the statistics line; without --stats or --no-stats only on a terminal."""
     if wanted:
         print(answer.as_line(), file=sys.stderr)
     elif wanted is None:

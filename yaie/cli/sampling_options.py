@@ -19,9 +19,9 @@ DEFAULT_MAX_TOKENS = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingOptions:
-    """Fields of `SamplingParams` that a person can set; None leaves one to the model's defaults.
+    """`SamplingParams` fields that a person can set; None uses the model's default.
 
-    The annotation of each is its flag.
+    Each field's annotation is its flag.
     """
 
     max_tokens: Annotated[
@@ -98,7 +98,7 @@ def parse_option(name: str, text: str) -> Any:
 
 
 def make_options(values: Mapping[str, Any]) -> SamplingOptions:
-    """Return the options of the flags; None means that a flag was not typed.
+    """Return the options for the flags; None means that a flag was not typed.
 
     Raises `InvalidRequest` for a value out of range, before a model is loaded in vain.
     """
@@ -111,7 +111,7 @@ def make_options(values: Mapping[str, Any]) -> SamplingOptions:
 
 
 def sampling_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the sampling flags in place of its parameter `options`."""
+    """Replace a command's `options` parameter by the sampling flags."""
     own = inspect.signature(command, eval_str=True).parameters
     flags = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)

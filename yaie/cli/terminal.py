@@ -18,7 +18,7 @@ class CannotWrite(OSError):
 
 
 class _Output(io.FileIO):
-    """Standard output with an error class of its own."""
+    """Standard output that raises `CannotWrite`."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -47,10 +47,10 @@ def prepare_streams() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of closed standard streams (`>&-`), None in Python.
+    """Open the null device for closed standard streams (`>&-`), which are None in Python.
 
-    A file or socket would otherwise get their numbers. They are opened in the order of their
-    numbers, since the system assigns the lowest free one.
+    Files or sockets would otherwise take their numbers. They are opened in number order, since the
+    system assigns the lowest free number.
     """
     if sys.stdin is None:
         sys.stdin = _open_null(os.O_RDONLY, "r")
@@ -89,7 +89,7 @@ def note(text: str) -> None:
 
 
 def aside(text: str) -> None:
-    """Print a dim piece of text to stderr, without a line break, where notes are shown."""
+    """Print dim text to stderr, without a line break, if notes are shown."""
     if notes_are_shown():
         print(dim(text, sys.stderr), end="", file=sys.stderr, flush=True)
 

@@ -1,8 +1,8 @@
-"""`Burst`: a common start of requests that arrive together. Used by `ProcessClient`.
+"""`Burst`: starts requests that arrive together in one step. Used by `ProcessClient`.
 
-An idle engine would begin a step with the first request of a burst, and the others would wait
-for the end of that step. While more requests are being read, messages to an idle engine are
-therefore delayed, for `MAX_DELAY_S` at most. A single request is sent at once.
+An idle engine would begin a step with the first request in a burst, and later requests would wait
+for that step to end. While more requests are being read, messages to an idle engine are therefore
+delayed, for `MAX_DELAY_S` at most. A single request is sent at once.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class EngineClient(Protocol):
 
     @property
     def num_restarts(self) -> int:
-        """Number of restarts after a death of the engine."""
+        """Number of engine restarts after a crash."""
 
     async def start(self) -> None:
         """Begin to start the engine and return at once; `state` changes when it is ready."""
@@ -52,7 +52,7 @@ class EngineClient(Protocol):
         """Surround the reading of a request, so that a burst starts in one step."""
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
-        """Send a request; `sink` gets its deltas on the event loop and must not raise.
+        """Send a request; `sink` receives its deltas on the event loop and must not raise.
 
         A delta with an error ends the whole request, also when the engine dies. Raises
         `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use or a

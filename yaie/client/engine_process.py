@@ -1,7 +1,7 @@
-"""`EngineProcess`: one run of the engine process, with its socket and the cause of its end.
+"""`EngineProcess`: one run of the engine process, with its socket and cause of death.
 
-`ProcessClient` makes a new one with a new socket for every start, so messages of an earlier
-process cannot be mistaken for those of the present one.
+`ProcessClient` creates a new one with a new socket for every start, so messages from an earlier
+process cannot reach the current one.
 """
 
 from __future__ import annotations
@@ -58,12 +58,11 @@ class EngineProcess(asyncio.Protocol):
         warms_up: bool = False,
         log_format: LogFormat = "text",
     ) -> EngineProcess:
-        """Start a process to load `config`; `on_message` gets its messages, on this loop.
+        """Start a process to load `config`; `on_message` receives its messages, on this loop.
 
-        `warms_up`: it computes a first batch before it is ready. `log_format`: that of its log.
-
-        Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
-        without a wire form.
+        `warms_up`: run a warm-up before it is ready. `log_format`: its log format. Raises `OSError`
+        if the process cannot be started, and the errors of `encode` for a setting that cannot be
+        encoded.
         """
         start = encode(StartEngine(config, logger.getEffectiveLevel(), log_format, warms_up))
         process = cls(on_message)
@@ -103,7 +102,7 @@ class EngineProcess(asyncio.Protocol):
             self._transport.write(encode(message))
 
     async def ended(self) -> str:
-        """Wait for the end of the process or of its socket, end the other; return the cause."""
+        """Wait for the process or its socket to end, end both; return the cause."""
         exited = asyncio.ensure_future(self._process.wait())
         hung_up = asyncio.ensure_future(self._hung_up.wait())
         try:

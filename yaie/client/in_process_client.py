@@ -79,7 +79,7 @@ class InProcessClient:
         return nullcontext()
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
-        """Send a request; `sink` gets its deltas on the event loop and must not raise.
+        """Send a request; `sink` receives its deltas on the event loop and must not raise.
 
         Raises `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use.
         """
@@ -117,7 +117,7 @@ class InProcessClient:
         return outer
 
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
-        """Have no effect: the thread steps for requests alone.
+        """Have no effect: the thread steps only for requests.
 
         The owner may call the engine at any moment, and would wait for a step in progress.
         """
@@ -182,7 +182,7 @@ class InProcessClient:
                 return
 
     def _end(self, error: YaieError) -> None:
-        """End every request: the engine cannot go on."""
+        """End every request: the engine is dead."""
         self._state, self._reason = EngineState.FAILED, error.message
         for submission, loop in list(self._open.items()):
             with contextlib.suppress(RuntimeError):  # a loop that has ended

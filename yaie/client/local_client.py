@@ -1,8 +1,8 @@
 """`LocalClient`: the engine in this process, stepped by the waiting threads.
 
-Used by `LLM`. One of the waiting threads steps the core, for all; the others sleep until that step
-is done. So one thread at a time touches the core, requests advance only while a caller waits, and
-a run with one caller is repeatable.
+Used by `LLM`. One waiting thread steps the core for all; the other threads sleep until that step is
+done. So one thread at a time touches the core, requests advance only while a caller waits, and a
+run with one caller is repeatable.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class LocalClient:
         return self._require_open().core
 
     def prepare(self, request: GenerationRequest, sink: Sink) -> Submission:
-        """Make the handle of a request, to be sent by `send`.
+        """Make the handle for a request, to be sent by `send`.
 
-        `sink` gets its deltas in the stepping thread, under the client's lock.
+        `sink` receives its deltas in the stepping thread, under the client's lock.
         """
         return Submission(self._submissions.number(request), sink, self._abort)
 
@@ -97,7 +97,7 @@ class LocalClient:
         def put(loop: EngineLoop) -> None:
             try:
                 answers.append(loop.core.answer(query))
-            except Exception as error:  # of this query alone
+            except Exception as error:  # fails this query only
                 answers.append(error)
 
         with interrupts_held_back(), self._changed:
@@ -135,10 +135,10 @@ class LocalClient:
                 self._step()
 
     def close_submissions(self, submissions: Sequence[Submission]) -> None:
-        """End the open ones within one step; their sink gets no further delta.
+        """End the open ones within one step; their sinks receive no further delta.
 
-        Steps only if one is open. Errors of the engine are left to the next caller, so that this
-        can clean up after any error.
+        Steps only if one is open. Engine errors are left to the next caller, so that this can clean
+        up after any error.
         """
         with interrupts_held_back():
             with self._changed:
@@ -204,7 +204,7 @@ class LocalClient:
         return loop
 
     def _died(self) -> EngineDied:
-        return EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
+        return EngineDied(f"{self._failure}; this LLM is unusable, create a new LLM")
 
     def _step(self) -> None:
         """Compute one step in this thread, after setting `_stepper`."""
@@ -259,8 +259,8 @@ class HeldInterrupts:
 def interrupts_held_back() -> Iterator[HeldInterrupts]:
     """Delay the `KeyboardInterrupt` of a Ctrl-C to the end of the block, to keep steps whole.
 
-    Has no effect outside the main thread, which alone gets a Ctrl-C, inside another such block, and
-    in a program with an interrupt handler of its own.
+    Has no effect outside the main thread, which alone receives a Ctrl-C, inside another such block,
+    and in a program with a custom interrupt handler.
     """
     held = HeldInterrupts()
     if (

@@ -134,7 +134,7 @@ class ProcessClient:
 
     @property
     def num_restarts(self) -> int:
-        """Number of restarts after a death of the engine."""
+        """Number of engine restarts after a crash."""
         return self._num_restarts
 
     @property
@@ -173,7 +173,7 @@ class ProcessClient:
         return self._burst.expect_request()
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
-        """Send a request; `sink` gets its deltas on the event loop and must not raise.
+        """Send a request; `sink` receives its deltas on the event loop and must not raise.
 
         A delta with an error ends the whole request, also when the engine dies. Raises
         `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use or a
@@ -292,7 +292,7 @@ class ProcessClient:
     async def _run_once(self) -> tuple[str, bool, Failed | None]:
         """Run one engine process to its end.
 
-        Returns the cause of the end, True if the process was of use, and its final message.
+        Returns the cause, True if the process served, and its final message.
         """
         self._ready_at, self._has_answered = None, False
         try:

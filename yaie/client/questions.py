@@ -21,7 +21,7 @@ class Questions:
         return len(self._open)
 
     def ask(self, query: Query) -> tuple[Ask, asyncio.Future[Answer]]:
-        """Return the message of a query, and the future of its answer."""
+        """Return the message for a query, and the future of its reply."""
         number = next(self._numbers)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[number] = future

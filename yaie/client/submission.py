@@ -44,7 +44,7 @@ class Submission:
             self._send_abort(self, None)
 
     def end(self) -> None:
-        """Mark the end and drop the sink: its owner usually holds this handle, a cycle."""
+        """Mark the end and drop the sink: its owner usually refers to this handle, a cycle."""
         self.is_open = False
         self.sink = _ignore
 
@@ -61,7 +61,7 @@ class Submitter(Protocol):
 
 
 class Submissions:
-    """Open submissions of one client, by request id. `on_sink_error` gets errors of sinks."""
+    """Open submissions of one client, by request id. `on_sink_error` receives sink errors."""
 
     def __init__(self, on_sink_error: Callable[[GenerationRequest, Exception], None]) -> None:
         self._on_sink_error = on_sink_error
@@ -90,7 +90,7 @@ class Submissions:
         self._open[submission.request.request_id] = submission
 
     def remove(self, submission: Submission) -> bool:
-        """Drop later deltas of `submission`; return False if its id is another one's by now."""
+        """Drop later deltas for `submission`; return False if a newer submission uses its id."""
         request_id = submission.request.request_id
         if self._open.get(request_id) is not submission:
             return False
@@ -98,9 +98,9 @@ class Submissions:
         return True
 
     def deliver(self, deltas: Iterable[TokenDelta]) -> None:
-        """Push each delta into the sink of its request, if that request is open.
+        """Push each delta into its request's sink, if that request is open.
 
-        A sink that raises ends its request; the others go on.
+        A sink that raises ends its request; other requests continue.
         """
         submissions = self._open
         for delta in deltas:

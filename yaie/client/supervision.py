@@ -73,8 +73,8 @@ class BackOff:
 class StallWatch:
     """Calls `on_stall` when the engine leaves a message unanswered for `limit_s`.
 
-    Silence counts from the first unanswered message, so callers who leave one after the other
-    within the limit do not hide a hung engine.
+    Silence counts from the first unanswered message, so callers who leave one after another within
+    the limit do not hide a hung engine.
     """
 
     def __init__(self, clock: Clock, limit_s: float, on_stall: Callable[[], object]) -> None:

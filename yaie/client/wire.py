@@ -141,7 +141,7 @@ class QueryReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class PromptPart(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, before a `Deltas`: the next prompt logprobs of one of its deltas."""
+    """Child to parent, before a `Deltas`: the next prompt logprobs for one of its deltas."""
 
     delta_index: int  # in the list of the `Deltas`
     logprobs: tuple[TokenLogprobs | None, ...]
@@ -161,9 +161,9 @@ def encode(message: ToChild | ToParent) -> bytes:
 
 
 def split_prompt_logprobs(message: Deltas) -> list[Deltas | PromptPart]:
-    """Return `message` as it is sent: the logprobs of long prompts first, in parts.
+    """Return `message` in the parts to send: the logprobs of long prompts first.
 
-    The parent decodes a frame at a time on its event loop, so every frame must be small.
+    The parent decodes one frame at a time on its event loop, so every frame must be small.
     """
     parts: list[Deltas | PromptPart] = []
     deltas = message.deltas
@@ -204,7 +204,7 @@ Message = TypeVar("Message")
 
 
 class FrameReader(Generic[Message]):
-    """Decoder of one direction's messages from bytes in pieces of any size."""
+    """Decodes one direction's messages from chunks of any size."""
 
     def __init__(self, decoder: msgspec.msgpack.Decoder[Message]) -> None:
         self._decoder = decoder

@@ -1,9 +1,9 @@
 """Engine process: `python -m yaie.client.worker FD`, started by `EngineProcess.spawn`.
 
-FD is one end of a socket pair. One thread receives, steps and sends. While there is no work it
-prepares later steps, and then sleeps in the receive. The process ends with its parent. It ignores
-SIGTERM and SIGINT: service managers send them to all processes of a service at once, while the
-parent still has answers to finish.
+FD is one end of a socket pair. One thread receives, steps and sends. Without work it prepares later
+steps, and then sleeps in the receive. The process ends with its parent. It ignores SIGTERM and
+SIGINT: service managers send them to all processes of a service at once, while the parent still has
+answers to finish.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ EXIT_FATAL = 70
 
 
 class ParentGoneError(Exception):
-    """The other end of the socket is closed."""
+    """The parent closed its end of the socket."""
 
 
 class Channel:
@@ -174,12 +174,12 @@ def _obey(loop: EngineLoop, message: ToChild) -> QueryReply | None:
     if isinstance(message, Ask):
         try:
             return QueryReply(message.number, loop.core.answer(message.query))
-        except Exception as error:  # of any kind: the other requests go on
+        except Exception as error:  # any error: other requests continue
             return QueryReply(message.number, None, request_error(error))
     if isinstance(message, Submit):
         try:
             request = message.unpack()
-        except Exception as error:  # of any kind: the other requests go on
+        except Exception as error:  # any error: other requests continue
             loop.refuse(message.request_id, message.submission, error)
         else:
             loop.submit(request)

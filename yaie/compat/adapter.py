@@ -18,7 +18,7 @@ from yaie.text.tokenizer import Tokenizer
 
 
 class InferenceEngineAdapter(Protocol):
-    """Any engine behind a server: texts in, samples out."""
+    """Interface for any engine behind a server: texts in, samples out."""
 
     @property
     def model_name(self) -> str:
@@ -31,10 +31,10 @@ class InferenceEngineAdapter(Protocol):
     async def generate(
         self, prompts: Any, sampling_params: Any = None, stream: bool = False
     ) -> list[ReturnSample] | AsyncGenerator[ReturnSample, None]:
-        """Answer prompts: a list of samples, or with `stream` their pieces as they come."""
+        """Answer prompts: return a list of samples, or with `stream` yield pieces as they come."""
 
     async def count_tokens(self, content: str | Sequence[Message]) -> int:
-        """Return the number of prompt tokens of a text or a conversation."""
+        """Return the number of prompt tokens for a text or a conversation."""
 
     def get_model_info(self) -> dict[str, Any]:
         """Return the model and its limits as plain values."""

@@ -130,5 +130,5 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
 
 def _present(rows: StoredRows | None, layer: int) -> StoredRows:
     if rows is None:
-        raise LookupError(f"layer {layer} has no keys and values of its own")
+        raise LookupError(f"layer {layer} has no separate keys and values")
     return rows

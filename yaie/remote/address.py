@@ -18,7 +18,7 @@ KEY_REFUSED = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
 
 
 class WrongAddress(ConfigError):
-    """Malformed address of a server; `fact`, `why` and `fix` are the parts of the message."""
+    """Malformed server address; `fact`, `why` and `fix` make up the message."""
 
     def __init__(self, fact: str, why: str, fix: str) -> None:
         super().__init__(f"{fact}: {why}; give {fix}", param="url")
@@ -28,10 +28,10 @@ class WrongAddress(ConfigError):
 
 
 def key_of(typed: str | None, *, is_named: bool) -> str | None:
-    """Return the API key to send: the typed one, else YAIE_API_KEY, else OPENAI_API_KEY.
+    """Return the API key to send: the typed key, else YAIE_API_KEY, else OPENAI_API_KEY.
 
-    The last one belongs to a hosted service, so only a server that the user named gets it. Of
-    several keys, separated by commas, the first is sent.
+    OPENAI_API_KEY belongs to a hosted service, so only a server that the user named receives it.
+    From several keys, separated by commas, the first is sent.
     """
     variables = ("YAIE_API_KEY", "OPENAI_API_KEY") if is_named else ("YAIE_API_KEY",)
     candidates = (typed, *(os.environ.get(name) for name in variables))
@@ -49,9 +49,9 @@ def key_header(key: str | None) -> dict[str, bytes]:
 
 
 def read_url(text: str) -> str:
-    """Return the address of a server as typed; on this machine the scheme may be left out.
+    """Return the server address as typed; on this machine the scheme is optional.
 
-    Raises `WrongAddress` for other text, and for another machine without a scheme: a guess of http
+    Raises `WrongAddress` for other text, and for another machine without a scheme: guessing http
     would send the key in clear text.
     """
     text = text.strip()
@@ -87,8 +87,8 @@ def _not_an_address(text: str, why: str) -> WrongAddress:
 def open_session(url: str, key: str | None) -> requests.Session:
     """Return a session that sends the key and uses the environment's proxy for other machines.
 
-    `trust_env` would let a login in ~/.netrc replace the key and send requests for this machine
-    to a proxy, so the wanted parts of the environment are read here.
+    `trust_env` would let a login in ~/.netrc replace the key and send requests for this machine to
+    a proxy, so this reads the proxy variables itself.
     """
     import requests
     from requests.utils import get_environ_proxies

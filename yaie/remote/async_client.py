@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 
 
 class AsyncClient:
-    """A server and one of its models, for asyncio; its arguments are those of `Client`.
+    """A server and one of its models, for asyncio; takes the arguments of `Client`.
 
-    At most `max_concurrent` requests are sent at a time, over all calls; the others wait.
-    Cancelling a task, or closing a stream, closes the connection, which ends the request at the
+    At most `max_concurrent` requests run at a time, over all calls; further requests wait.
+    Cancelling a task, or closing a stream, closes the connection, which aborts the request on the
     server.
     """
 
@@ -65,7 +65,7 @@ class AsyncClient:
         grammar: Grammars = None,
         **fields: Any,
     ) -> list[RequestOutput]:
-        """Answer a conversation, or each of a list of them, as `Client.chat` does."""
+        """Answer one conversation, or each in a list, as `Client.chat` does."""
         questions = chat_questions(messages, sampling_params, grammar, fields)
         return await self._each(self._client.numbered(questions))
 
@@ -149,7 +149,7 @@ class AsyncClient:
         return results[0]
 
     async def _each(self, works: Sequence[Callable[[Exchange], Result]]) -> list[Result]:
-        """Return the results of several calls; a failure cancels the others."""
+        """Return the results of several calls; a failure cancels the remaining calls."""
         tasks = [asyncio.ensure_future(self._one(work)) for work in works]
         try:
             return list(await asyncio.gather(*tasks))

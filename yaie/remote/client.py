@@ -1,4 +1,4 @@
-"""`Client`: a model behind a YAIE server, or another OpenAI-compatible one."""
+"""`Client`: a model behind a YAIE server or another OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ Result = TypeVar("Result")
 class Client:
     """A server and one of its models. Free it with `close()` or use it as a context manager.
 
-    `url` is by default that of YAIE_BASE_URL, else this machine's port 8000. `api_key` is by
-    default that of YAIE_API_KEY; a named server also gets OPENAI_API_KEY. `model` is by default the
-    first that the server lists.
+    `url` defaults to YAIE_BASE_URL, else port 8000 on this machine. `api_key` defaults to
+    YAIE_API_KEY; a named server may also receive OPENAI_API_KEY. `model` defaults to the first
+    model that the server lists.
 
-    `timeout_s` is the longest silence of the server within a request. Requests refused with the
-    status 429 or 503 are sent again up to `max_retries` times, after a `Retry-After` of at most
-    30 s. Lists are sent as one request for each prompt, `max_concurrent` at a time.
+    `timeout_s` limits the silence of the server within a request. Requests refused with status 429
+    or 503 are sent again up to `max_retries` times, after a `Retry-After` of at most 30 s. Lists
+    are sent as one request per prompt, `max_concurrent` at a time.
 
-    Any thread may call it. Methods raise the server's refusals as the errors of `LLM`, and
+    Any thread may call it. Methods raise the server's refusals as `LLM`'s errors, and
     `EngineUnavailable` without a server. The constructor raises `ConfigError`.
     """
 
@@ -87,12 +87,12 @@ class Client:
     ) -> list[RequestOutput]:
         """Continue each prompt; return one output per prompt, in order.
 
-        Prompts are as in `LLM.generate`. Parameters are `SamplingParams`, whose fields at their
-        default are left to the server apart from `max_tokens`, `temperature` and `top_p`, or a
-        mapping of fields of the body. `fields` are further ones, such as `return_token_ids=True`.
+        Prompts are as in `LLM.generate`. `sampling_params` is `SamplingParams` or a mapping of body
+        fields; only `max_tokens`, `temperature`, `top_p` and fields that differ from their default
+        are sent. `fields` are further body fields, such as `return_token_ids=True`.
 
-        The first refusal is raised, with the index of its prompt, and the others are cut. If the
-        engine fails on a request, its output has the cause in `error`.
+        The first refusal is raised, with the index of its prompt, and the remaining requests are
+        aborted. If the engine fails on a request, its output has the cause in `error`.
         """
         return self._answers(text_questions(prompts, sampling_params, grammar, fields))
 
@@ -104,10 +104,10 @@ class Client:
         grammar: Grammars = None,
         **fields: Any,
     ) -> list[RequestOutput]:
-        """Answer a conversation, or each of a list of them; return one output for each.
+        """Answer one conversation, or each in a list; return one output per conversation.
 
-        Text is one message of the user. `fields` are those of the body, such as `tools` and
-        `chat_template_kwargs`. The other arguments, and errors, are those of `generate`.
+        Text is one user message. `fields` are body fields, such as `tools` and
+        `chat_template_kwargs`. Other arguments and errors are as in `generate`.
         """
         return self._answers(chat_questions(messages, sampling_params, grammar, fields))
 
@@ -121,20 +121,20 @@ class Client:
     ) -> Pieces:
         """Continue one prompt or conversation; yield its pieces, and return the whole output.
 
-        Leaving the loop closes the connection, which ends the request. The request is sent when the
-        first piece is read; then it raises as `generate` does, and `RequestFailed` if the engine
-        fails.
+        Leaving the loop closes the connection, which aborts the request. The request is sent when
+        the first piece is read; then it raises as `generate` does, and `RequestFailed` if the
+        engine fails.
         """
         return self.pieces(one_question(prompt, sampling_params, grammar, fields), Exchange())
 
     def process_prompt(
         self, prompt: OnePrompt | Sequence[OnePrompt], sampling_params: Sampling = None
     ) -> Any:
-        """Answer one prompt or conversation, or each of a list of them.
+        """Answer one prompt or conversation, or each in a list.
 
-        A single one gives a `PromptOutput`, a list a list of them in its order. They are streamed,
-        so that their times and rates are known. A refused prompt of a list has the reason in
-        `error`. Raises `TypeError` or `ValueError` for a single prompt that is refused.
+        A single prompt returns a `PromptOutput`, a list returns a list in its order. Requests are
+        streamed, so that times and rates are known. A rejected prompt in a list has the reason in
+        `error`. Raises `TypeError` or `ValueError` for a single rejected prompt.
         """
         if not is_list_of_prompts(prompt):
             with as_builtin_errors():
@@ -165,9 +165,9 @@ class Client:
         call: Exchange | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
-        """Return how many tokens of a prompt are cached, and why the rest is not.
+        """Return how many prompt tokens are cached, and why the rest is not.
 
-        `compare_with` is another prompt, whose first difference is shown. The keys are those of
+        `compare_with` is another prompt, whose first difference is shown. The keys are as in
         `/v1/cache/explain`.
         """
         body = either_body(content) | fields

@@ -30,7 +30,7 @@ def find_server(port: int = DEFAULT_PORT, key: str | None = None) -> FoundServer
     """Return the YAIE server on this port of 127.0.0.1, or None.
 
     Waits `PROBE_S` per reply. A server counts if its /health says `yaie` and all its models are
-    `owned_by` yaie, which holds from the start of loading. A server that refuses the key counts
+    `owned_by` yaie, which is true from the start of loading. A server that refuses the key counts
     too: the user then reads the refusal instead of another model's answer. The key is sent only
     after /health has identified the server.
     """

@@ -41,7 +41,7 @@ def error_of(reply: requests.Response) -> Any:
 
 
 def usage_of(usage: Any) -> Usage:
-    """Return the server's token counts; 0 for those it left out."""
+    """Return the server's token counts; missing counts are 0."""
     counts = as_object(usage)
     details = as_object(counts.get("prompt_tokens_details"))
     of_answer = as_object(counts.get("completion_tokens_details"))
@@ -75,15 +75,15 @@ def root_cause(error: BaseException) -> str:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Return a JSON object, or an empty one in place of null or another type."""
+    """Return a JSON object, or an empty object for null or another type."""
     return value if isinstance(value, dict) else {}
 
 
 def as_text(value: object) -> str:
-    """Return a text, or an empty one in place of null or another type."""
+    """Return a text, or an empty text for null or another type."""
     return value if isinstance(value, str) else ""
 
 
 def as_whole(value: object) -> int | None:
-    """Return an integer, or null in place of another type."""
+    """Return an integer, or None for null or another type."""
     return value if isinstance(value, int) else None

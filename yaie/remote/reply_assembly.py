@@ -163,7 +163,7 @@ def _finish_reason(given: object) -> FinishReason | None:
 
 
 def _calls(given: Any) -> list[ToolCallPart]:
-    """Return calls, or their growth, as parts; whole calls are numbered by their order."""
+    """Return tool calls, or their growth, as parts; whole calls are numbered in order."""
     parts = []
     for position, each in enumerate(given if isinstance(given, list) else ()):
         call = as_object(each)
@@ -187,7 +187,7 @@ def _ids(given: Any) -> tuple[int, ...]:
 def _logprobs(given: Any) -> list[TokenLogprobs]:
     """Return log-probabilities of tokens that the server names by their ids."""
     fields = as_object(given)
-    if isinstance(fields.get("content"), list):  # of a chat
+    if isinstance(fields.get("content"), list):  # chat logprobs
         entries = [
             (each.get("token"), each.get("logprob"), _tops(each.get("top_logprobs")))
             for each in map(as_object, fields["content"])

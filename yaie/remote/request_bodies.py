@@ -1,4 +1,4 @@
-"""Bodies of requests to a server, from the arguments of `LLM`'s methods."""
+"""Request bodies for a server, from the arguments of `LLM`'s methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from yaie.base.types import SAMPLING_FIELDS, Grammar, SamplingParams
 
 CHAT, COMPLETION = "/v1/chat/completions", "/v1/completions"
 Sampling = SamplingParams | Mapping[str, Any] | None
-# A server has defaults of its own for these, mostly the model's recommendation.
+# A server's defaults for these differ, mostly by the model's recommendation.
 _ALWAYS_SENT = ("max_tokens", "temperature", "top_p")
 
 
@@ -75,7 +75,7 @@ def chat_questions(
 
 
 def either_body(content: str | Sequence[Message] | Prompt) -> dict[str, Any]:
-    """Return the field of a prompt or of a conversation. Raises `InvalidRequest`."""
+    """Return the body field for a prompt or a conversation. Raises `InvalidRequest`."""
     if is_conversation(content):
         return {"messages": list(content)}
     return {"prompt": plain_prompt(content)}
@@ -100,7 +100,7 @@ def _bodies(
     *,
     is_chat: bool,
 ) -> list[dict[str, Any]]:
-    """Return for each request its fields besides the prompt, unset ones left out."""
+    """Return each request's fields in addition to the prompt, without unset fields."""
     given = {name: value for name, value in fields.items() if value is not None}
     listed = samplings if isinstance(samplings, list | tuple) else [samplings] * count
     if len(listed) != count:
@@ -115,11 +115,10 @@ def _bodies(
 
 
 def sampling_fields(given: object, *, is_chat: bool) -> dict[str, Any]:
-    """Return parameters as fields of a body; a mapping holds such fields already.
+    """Return parameters as body fields; a mapping already contains such fields.
 
-    Of `SamplingParams`, fields at their default are left out, apart from `max_tokens`,
-    `temperature` and `top_p`. Raises `InvalidRequest` for parameters without a
-    field at servers.
+    `SamplingParams` fields at their default are omitted, except `max_tokens`, `temperature` and
+    `top_p`. Raises `InvalidRequest` for parameters that servers lack.
     """
     if given is None:
         return {}
@@ -147,7 +146,7 @@ def sampling_fields(given: object, *, is_chat: bool) -> dict[str, Any]:
 
 
 def fields_of(grammar: Grammar | None) -> dict[str, Any]:
-    """Return the fields for a grammar; those of OpenAI where it has them."""
+    """Return the body fields for a grammar, OpenAI's fields where they exist."""
     if grammar is None:
         return {}
     if grammar.kind == "json_schema":

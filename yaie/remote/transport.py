@@ -34,7 +34,7 @@ CONNECT_S = 5.0
 LONGEST_WAIT_S = 30.0  # before a retry
 _FIRST_WAIT_S = 0.5
 _TRIED_AGAIN = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-# Kinds of refusals whose code is not one of ours.
+# Error classes for refusals whose code is not YAIE's.
 _KINDS: dict[int, type[YaieError]] = {
     HTTPStatus.UNAUTHORIZED: AuthenticationFailed,
     HTTPStatus.FORBIDDEN: AuthenticationFailed,
@@ -85,7 +85,7 @@ class Exchange:
             self.check()
 
 
-_OWNERS = threading.Lock()  # of the connections: one is never cut for its last call
+_OWNERS = threading.Lock()  # guards connections: never cut one for its last call
 
 
 class _Calls(threading.local):
@@ -171,10 +171,10 @@ class Sender:
         *,
         accepted: tuple[int, ...] = (),
     ) -> Iterator[requests.Response]:
-        """Open the reply to a request; one that has another status than 2xx or `accepted` raises.
+        """Open the reply to a request; raise for a status other than 2xx or `accepted`.
 
-        Its connection is closed at the end of the block, unless the reply was read to its end.
-        Raises a `YaieError` of the refusal's kind, and `EngineUnavailable` without a reply.
+        Closes the connection at the end of the block, unless the reply was read to its end. Raises
+        the `YaieError` that fits the refusal, and `EngineUnavailable` without a reply.
         """
         attempt = 0
         while True:
@@ -219,7 +219,7 @@ class Sender:
         return _error_of(detail, status if isinstance(status, int) else 500, None)
 
     def broken(self, why: str) -> EngineUnavailable:
-        """Return the error of a stream that ended early."""
+        """Return the error for a stream that ended early."""
         return EngineUnavailable(
             f"the response from {self.url} is incomplete ({why}); send the request again",
             code="stream_broke",

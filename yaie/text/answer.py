@@ -30,10 +30,10 @@ from yaie.text.tokenizer import Tokenizer
 
 
 class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Text and tokens of one sequence since the last piece."""
+    """Text and tokens that one sequence added since the last piece."""
 
     text: str = ""
-    parts: tuple[Part, ...] = ()  # of `text`, and of text held back before
+    parts: tuple[Part, ...] = ()  # parts in `text`, and in text held back before
     token_ids: tuple[int, ...] = ()
     logprobs: tuple[TokenLogprobs, ...] = ()
     parse_fault: str = ""  # on the last piece: why a tool call could not be parsed
@@ -54,7 +54,7 @@ class SequenceText:
     ) -> None:
         self._parser = PlainText() if parser is None else parser
         self.num_tokens = 0
-        self.num_reasoning_tokens = 0  # of the text taken so far
+        self.num_reasoning_tokens = 0  # in the text taken so far
         self._tokenizer = tokenizer
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
@@ -116,7 +116,7 @@ class SequenceText:
         return not self._is_scanned
 
     def pass_on(self, token_ids: tuple[int, ...]) -> TextPiece:
-        """Return the piece of tokens that are taken as they arrive, behind all earlier ones."""
+        """Return a piece for tokens that are taken as they arrive, after all earlier pieces."""
         self.num_tokens += len(token_ids)
         text = self._detokenizer.push(token_ids)
         piece = TextPiece(text=text, parts=tuple(self._parser.push(text)), token_ids=token_ids)
@@ -191,8 +191,8 @@ class SequenceText:
     def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, bool]:
         """Decode tokens up to the end of the text; return their number, and whether it ended.
 
-        Token by token: the token at the end of a stop string must not depend on the size of a
-        delta, and the first `min_tokens` tokens cannot end the text.
+        Token by token: the token that ends a stop string must not depend on the delta size, and the
+        first `min_tokens` tokens cannot end the text.
         """
         for place, token_id in enumerate(token_ids):
             piece = self._detokenizer.push((token_id,))
@@ -206,7 +206,7 @@ class SequenceText:
         return len(token_ids), False
 
     def _flush(self) -> bool:
-        """Add the text held back, at the end; return True if a stop string is in it."""
+        """Add the text held back, at the end; return True if it contains a stop string."""
         may_stop = self.num_tokens >= self._sampling.min_tokens
         safe, stop = self._stops.push(self._detokenizer.flush(), may_stop=may_stop)
         self._add(safe + self._stops.flush())

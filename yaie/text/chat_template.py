@@ -77,11 +77,11 @@ class ChatTemplate:
         *,
         continue_final_message: bool = False,
     ) -> list[int]:
-        """Return the prompt's token ids for a conversation in OpenAI's form.
+        """Return a conversation's prompt as token ids; messages use OpenAI's format.
 
-        With `continue_final_message` the prompt ends with the content of the last message.
-        Raises `InvalidRequest` with the name of the field, `UnsupportedParameter` for images and
-        audio, and `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
+        With `continue_final_message` the prompt ends with the content of the last message. Raises
+        `InvalidRequest` with the field name, `UnsupportedParameter` for images and audio, and
+        `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
         """
         text = self.render_text(
             messages,
@@ -100,7 +100,7 @@ class ChatTemplate:
 
     @property
     def source(self) -> str:
-        """Text of the template, or of all named ones."""
+        """Template text, or the text of all named templates."""
         template = self._tokenizer.hf.chat_template or ""
         if isinstance(template, dict):
             return "\n".join(map(str, template.values()))
@@ -117,7 +117,7 @@ class ChatTemplate:
     ) -> str:
         """Return the prompt's text. Raises as `render` does.
 
-        Variables in `template_kwargs` that the template does not read are left out.
+        Ignores variables in `template_kwargs` that the template does not read.
         """
         if (fault := self._tokenizer.chat_template_fault) is not None:
             raise InvalidRequest(
@@ -216,7 +216,7 @@ class ChatTemplate:
         return conversation
 
     def _forms_of_roles(self) -> dict[str, ContentForms]:
-        """Return the forms of content that the template shows, by role."""
+        """Return the content formats that the template shows, by role."""
         source = self.source
         if source not in self._forms:
             self._forms[source] = forms_of_roles(self._rendered, _PROBED)
@@ -230,7 +230,7 @@ class ChatTemplate:
             return ""
 
     def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
-        """Apply the template; one that fails on past calls gets them in another form."""
+        """Apply the template; if it fails on past calls, rewrite them first."""
         apply = self._tokenizer.hf.apply_chat_template
         try:
             return str(apply(conversation, **options))
@@ -245,7 +245,7 @@ class ChatTemplate:
     def _syntax_of_hidden_calls(self) -> JsonCalls | None:
         """Return the syntax in which calls must be text; None if the template shows calls.
 
-        The templates of LFM2 and Granite 3.3 show results of tools without the calls.
+        The templates of LFM2 and Granite 3.3 show tool results without the calls.
         """
         syntax = detect_format(self.source).syntax if self.reads("tools") else None
         if not isinstance(syntax, JsonCalls) or _CALLED in self._probe_call():

@@ -1,7 +1,7 @@
-"""Contents of messages: their texts, and the form that a chat template reads: text or parts.
+"""Message contents: their texts, and the format that a chat template reads: text or parts.
 
-Templates of models for images often iterate over parts and leave out content that is a string.
-The form is found by rendering two words, as the source of a template does not tell.
+Templates of vision models often iterate over parts and skip string content. The format is found by
+rendering two words, since the template source does not tell.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Content = str | list[dict[str, str]]
 
 _WORDS = ("qafirst", "qasecond")
 _OTHER = "qaother"
-# A system message alone may fail, and an answer needs a question.
+# A lone system message may fail, and an answer needs a question.
 _BEFORE = {"assistant": ("user",), "tool": ("user", "assistant"), "function": ("user",)}
 
 
@@ -30,7 +30,7 @@ def content_text(content: object, where: str) -> str:
 
 
 def content_texts(content: object, where: str) -> list[str]:
-    """Return the texts of a content's parts; of a string, itself. Raises as `content_text`."""
+    """Return the texts in a content's parts, or the string itself. Raises as `content_text`."""
     if isinstance(content, str):
         return [content]
     if not isinstance(content, Sequence):
@@ -68,16 +68,16 @@ def content_texts(content: object, where: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ContentForms:
-    """The forms of content that a template shows for one role."""
+    """The content formats that a template shows for one role."""
 
     text: bool = True
     parts: bool = False  # all of a list
     first_part: bool = False
 
     def fit(self, text: str, given: Sequence[str] | None) -> Content:
-        """Return a content in a form that the template shows.
+        """Return a content in a format that the template shows.
 
-        `text` is the whole of it, and `given` the texts of its parts if it came as a list.
+        `text` is the whole content, and `given` the texts of its parts if it came as a list.
         """
         if given is not None and self.parts:
             return as_parts(given)
@@ -86,12 +86,12 @@ class ContentForms:
 
 
 def as_parts(texts: Sequence[str]) -> list[dict[str, str]]:
-    """Return texts as parts of a content."""
+    """Return texts as content parts."""
     return [{"type": "text", "text": text} for text in texts]
 
 
 def forms_of_roles(render: Render, roles: Sequence[str]) -> dict[str, ContentForms]:
-    """Return the forms of content that a template shows, by role; roles begin with "user"."""
+    """Return the content formats that a template shows, by role; roles begin with "user"."""
     found: dict[str, ContentForms] = {}
     for role in roles:
         whole = " ".join(_WORDS)
@@ -104,7 +104,7 @@ def forms_of_roles(render: Render, roles: Sequence[str]) -> dict[str, ContentFor
 
 
 def _shown(render: Render, role: str, content: Content, forms: Mapping[str, ContentForms]) -> bool:
-    """Return True if both words of a content are in the prompt, and not as Python's own form."""
+    """Return True if the prompt contains both words, and not as a Python repr."""
     before = [
         {"role": other, "content": forms.get(other, ContentForms()).fit(_OTHER, None)}
         for other in _BEFORE.get(role, ())

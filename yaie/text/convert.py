@@ -1,4 +1,4 @@
-"""Conversion of an older form of tokenizer to `tokenizer.json`.
+"""Converts older tokenizer files to `tokenizer.json`.
 
 `load_tokenizer` runs it as a child process (`python -m yaie.text.convert FROM TO`), because
 transformers' converters import torch and the server must not.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 TOKENIZER = "tokenizer.json"
-TEKKEN = "tekken.json"  # of Mistral
+TEKKEN = "tekken.json"  # Mistral's format
 OLDER_FORMS = (
     *("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken"),
     TEKKEN,
@@ -20,7 +20,7 @@ OLDER_FORMS = (
 PROCESSOR_FILES = ("chat_template.json", "processor_config.json")  # may hold a chat template
 
 
-# Packages that read each form, by module name and by distribution name. YAIE does not require them.
+# Packages that read each format, by module and distribution name. YAIE does not require them.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _READERS = {
     "tokenizer.model": _SENTENCEPIECE,
@@ -74,7 +74,7 @@ def _read_tekken(path: Path) -> Any:
 
 
 def _missing_packages_hint(folder: Path) -> str:
-    """Return a hint on the packages that a form in this folder needs; empty if they are there."""
+    """Return a hint about the packages that this folder's tokenizer needs; empty if installed."""
     for form, readers in _READERS.items():
         found = next(folder.glob(form), None)
         missing = [package for module, package in readers.items() if not _is_installed(module)]

@@ -16,7 +16,7 @@ from tokenizers.decoders import DecodeStream
 
 from yaie.text.tokenizer import Tokenizer
 
-_CONTEXT_TOKENS = 6  # of the prompt, for a stream decoder to see that a word goes on
+_CONTEXT_TOKENS = 6  # prompt tokens that tell a stream decoder whether a word continues
 _MAX_HELD_TOKENS = 32  # without text from the stream decoder
 
 
@@ -36,9 +36,9 @@ def make_detokenizer(
     skip_special_tokens: bool = True,
     markers: Collection[str] = (),
 ) -> Detokenizer:
-    """Return the detokenizer of a continuation of `prompt_token_ids`.
+    """Return the detokenizer for a continuation of `prompt_token_ids`.
 
-    `markers` are texts of special tokens that are shown all the same.
+    `markers` are special token texts that are shown all the same.
     """
     shown = {tokenizer.marker_ids[marker] for marker in markers if marker in tokenizer.marker_ids}
     skipped = tokenizer.special_ids - shown if skip_special_tokens else frozenset[int]()
@@ -47,7 +47,7 @@ def make_detokenizer(
 
 
 class ByteDetokenizer:
-    """Decoder for byte-level tokenizers; its text equals that of decoding all tokens at once."""
+    """Decoder for byte-level tokenizers; its text equals decoding all tokens at once."""
 
     def __init__(
         self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skipped: frozenset[int]
@@ -103,7 +103,7 @@ class StreamDetokenizer:
             self._held.append(token_id)
             try:
                 piece = self._stream.step(self._fast, token_id)
-            except Exception:  # of this class: the text so far would have been another
+            except Exception:  # any error: the text so far would have been another
                 pieces.append(self.flush())
                 continue
             if piece is not None:

@@ -1,8 +1,8 @@
-"""The part of a chat's next prompt that is known at the end of a turn.
+"""Next-turn prefix: the part of a chat's next prompt that is known when a turn ends.
 
 The next turn sends the conversation back with the answer in it, and the template may render that
-answer in other words than the model wrote: without its reasoning, with calls in its own spacing,
-with the mark of the end. Pure.
+answer in other words than the model wrote: without its reasoning, with different spacing in calls,
+with the end marker. Pure.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def known_prompts(
     *,
     names_results: bool = False,
 ) -> list[list[int]]:
-    """Return the token ids with which the prompt of the next turn will begin.
+    """Return the token ids with which the next turn's prompt will begin.
 
-    `render` returns the token ids of a conversation; its errors pass. Clients send reasoning back
-    or leave it out: there are two beginnings where that matters, unless the conversation has some
-    already. The next message is the user's, or after calls the result of the first one; with
-    `names_results` it has the tool's name.
+    `render` returns a conversation's token ids; its errors pass. Clients send reasoning back or
+    omit it: there are two prefixes where that matters, unless the conversation has some already.
+    The next message is the user's, or after calls the first call's result; with `names_results` it
+    has the tool's name.
     """
     found: list[list[int]] = []
     for variant in _variants(messages, answer):

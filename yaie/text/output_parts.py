@@ -1,7 +1,7 @@
-"""Parts of an answer: text, reasoning and tool calls, found by a parser in the generated text.
+"""Answer parts: text, reasoning and tool calls, found by a parser in the generated text.
 
 `SequenceText` pushes text through one parser, so whole and streamed answers are parsed alike. A
-parser's result does not depend on the size of the pieces that it gets.
+parser's result does not depend on the chunk sizes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ReasoningPart(msgspec.Struct, frozen=True):
 
 
 class ToolCallPart(msgspec.Struct, frozen=True):
-    """Growth of one tool call; the first part of a call has its name."""
+    """Growth of one tool call; the first part has the call's name."""
 
-    index: int  # of the call in the answer, from 0
+    index: int  # call number in the answer, from 0
     name: str = ""
     arguments: str = ""  # to append to the call's JSON text
     call_id: str = ""  # the model's own id, with the first part
@@ -40,7 +40,7 @@ Part = TextPart | ReasoningPart | ToolCallPart
 
 
 def with_call_id(part: Part, prefix: str) -> Part:
-    """Return the first part of a call with a fresh id, unless it has one; others as they are."""
+    """Return a call's first part with a fresh id unless it has one; later parts unchanged."""
     if not isinstance(part, ToolCallPart) or not part.name or part.call_id:
         return part
     return replace(part, call_id=f"{prefix}{uuid.uuid4().hex[:24]}")
@@ -78,7 +78,7 @@ def calls_of(parts: Iterable[Part]) -> tuple[ToolCall, ...]:
 
 
 def merged(parts: Iterable[Part]) -> list[Part]:
-    """Return the parts with neighbours of one kind, or of one call, as one part."""
+    """Return the parts, with neighbours of one type or one call merged."""
     runs: list[list[Part]] = []
     for part in parts:
         is_new = isinstance(part, ToolCallPart) and part.name

@@ -10,7 +10,7 @@ from typing import Any
 
 from yaie.text.formats.json_calls import JsonCalls
 
-_TOKENS = re.compile(r'\\.|["{}\[\],]', re.DOTALL)  # of JSON, that its brackets depend on
+_TOKENS = re.compile(r'\\.|["{}\[\],]', re.DOTALL)  # JSON tokens that brackets depend on
 _MAX_CLOSINGS = 64
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 
@@ -91,7 +91,7 @@ def _closings(text: str) -> Iterator[str]:
 
 
 def with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message with 9 letters and digits in place of each other id of a call.
+    """Return a message whose call ids all have 9 letters and digits.
 
     Mistral's templates refuse others, and a conversation may have begun with another model.
     """
@@ -107,7 +107,7 @@ def with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_numbered_ids(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages with the ids `functions.NAME:NUMBER` in place of those of other servers.
+    """Return messages with the ids `functions.NAME:NUMBER` in place of the ones in other servers.
 
     Kimi's templates show calls by their ids alone.
     """
@@ -130,7 +130,7 @@ def with_numbered_ids(conversation: list[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def with_calls_as_text(message: dict[str, Any], syntax: JsonCalls) -> dict[str, Any]:
-    """Return a message with its calls behind its text, as the model writes them."""
+    """Return a message with its calls after its text, as the model writes them."""
     if not message.get("tool_calls"):
         return message
     functions = [call["function"] for call in message["tool_calls"]]

@@ -142,7 +142,7 @@ class PatternSearch:
         except TimeoutError:
             raise InvalidRequest(
                 f"{PARAM} took more than {TIMEOUT_S} s to search this answer; write patterns "
-                "without a repetition inside or next to another one that matches the same text",
+                "without adjacent or nested repetitions that match the same text",
                 param=PARAM,
             ) from None
         finally:
@@ -163,7 +163,7 @@ class PatternSearch:
             self._num_unchecked += len(text)
             if num_old > _SHORT_CHARS and self._num_unchecked < _RECHECK_CHARS:
                 return None
-            # A match that may go on where it began spares the search from there on.
+            # A match that may continue where it began spares the search from there on.
             begun = patterns.begun.match(self._held, partial=True, timeout=timeout_s)
             begun = begun or patterns.begun.search(self._held, partial=True, timeout=timeout_s)
         self._num_unchecked = 0

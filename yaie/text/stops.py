@@ -1,8 +1,8 @@
-"""Stop strings and stop patterns in text that arrives in pieces.
+"""Stop strings and stop patterns in text that arrives in chunks.
 
-Used by `SequenceText`. A possible beginning of a stop is held back, and a found one is never shown
-in part. The result does not depend on the size of the pieces. For stop strings each character costs
-a few steps, however much text is held back (Knuth-Morris-Pratt); `PatternSearch` limits its time.
+Used by `SequenceText`. A possible start of a stop is held back, and a stop is never shown, not even
+in part. The result does not depend on the chunk sizes. For stop strings each character costs a few
+steps, however much text is held back (Knuth-Morris-Pratt); `PatternSearch` limits its time.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ PLAIN_TEMPLATE = (
 
 _TRAINING_MARK = re.compile(r"\{%-?\s*(end)?generation\s*-?%\}")  # transformers' own tag
 
-# Set by the renderer, or by a request's fields of their own.
+# Set by the renderer, or by separate request fields.
 _SET_ELSEWHERE = frozenset(
     (
         "messages", "tools", "documents", "add_generation_prompt", "continue_final_message",
@@ -43,7 +43,7 @@ class TemplateAbilities:
     tools: bool = False  # the template shows tool definitions to the model
     reasoning: bool = False  # the template knows thoughts before an answer
     variables: tuple[str, ...] = ()  # for `chat_template_kwargs`
-    tool_format: str | None = None  # of the calls in answers, as `--tool-call-parser` names it
+    tool_format: str | None = None  # tool-call format, as in `--tool-call-parser`
 
 
 def abilities_of(tokenizer: Tokenizer, tool_call_parser: str = "auto") -> TemplateAbilities:

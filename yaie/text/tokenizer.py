@@ -53,7 +53,7 @@ class Tokenizer:
     ) -> list[int]:
         """Return the token ids of `text`.
 
-        Raises `InvalidRequest` for text that UTF-8 cannot hold, and, before the long encoding of
+        Raises `InvalidRequest` for text that UTF-8 cannot encode, and, before the long encoding of
         megabytes, `ContextLengthExceeded` for text that certainly has more than `max_tokens`.
         `name` is the text's name in errors.
         """
@@ -75,7 +75,7 @@ class Tokenizer:
         return ids
 
     def _least_tokens(self, text: str) -> int:
-        """Return a lower bound of the number of tokens in `text`; 0 if unknown."""
+        """Return a lower bound for the number of tokens in `text`; 0 if unknown."""
         if not self._keeps_all_bytes:
             return 0
         normalizer = self.fast.normalizer
@@ -88,7 +88,7 @@ class Tokenizer:
 
     @cached_property
     def _keeps_all_bytes(self) -> bool:
-        """True if the tokens of a text hold all of its bytes."""
+        """True if a text's tokens contain all its bytes."""
         if not self.is_byte_level:
             return False
         added = self.fast.get_added_tokens_decoder().values()
@@ -115,7 +115,7 @@ class Tokenizer:
         return text
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return one token's part of the text as bytes; empty for an unknown id."""
+        """Return the bytes that one token adds to the text; empty for an unknown id."""
         found = self._bytes.get(token_id)
         if found is None:
             found = self._bytes[token_id] = self.bytes_of(token_id)
@@ -148,7 +148,7 @@ class Tokenizer:
 
     @cached_property
     def marker_ids(self) -> dict[str, int]:
-        """Added tokens by their text: markers with a token of their own."""
+        """Added tokens by text: markers that are single tokens."""
         added = self.fast.get_added_tokens_decoder()
         return {token.content: token_id for token_id, token in added.items()}
 
@@ -237,7 +237,7 @@ def _read(path: Path, folder: Path) -> Any:
 
 
 def _template_of_processor(folder: Path) -> str | None:
-    """Return the chat template that a model for images keeps beside its tokenizer."""
+    """Return the chat template that a vision model stores next to its tokenizer."""
     for name in PROCESSOR_FILES:
         try:
             template = json.loads((folder / name).read_text(encoding="utf-8"))["chat_template"]
@@ -249,7 +249,7 @@ def _template_of_processor(folder: Path) -> str | None:
 
 
 def _byte_of_char() -> dict[str, int]:
-    """Return the byte-level alphabet: printable bytes are themselves, the others move up."""
+    """Return the byte-level alphabet: printable bytes map to themselves, other bytes move up."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     moved = [byte for byte in range(256) if byte not in printable]
     chars = {chr(byte): byte for byte in printable}

@@ -224,7 +224,9 @@ def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any
 def _nvfp4_group(name: str, weights: Mapping[str, Any]) -> LayerFormat:
     size = weights.get("group_size")
     if size not in (None, _NVFP4.group_size):
-        raise _make_error(f"nvfp4 of {name} has groups of {size} inputs; those of 16 are served")
+        raise _make_error(
+            f"nvfp4 of {name} has groups of {size} inputs; only groups of 16 are supported"
+        )
     return _NVFP4
 
 

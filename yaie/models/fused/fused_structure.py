@@ -58,7 +58,7 @@ def _require_plain_attention(layer: LayerParts, spec: AttentionSpec) -> None:
     if spec.kv_layer is not None:
         raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
     if spec.value_width != spec.key_width:
-        raise NotRecognised(f"the values of layer {spec.layer} have a width of their own")
+        raise NotRecognised(f"the values of layer {spec.layer} have another width than the keys")
     if spec.has_sinks != (layer.sinks is not None):
         raise NotRecognised(f"the sinks of layer {spec.layer} come from elsewhere")
 

@@ -31,8 +31,8 @@ _JSON = "application/json"
 
 _ABOUT = """OpenAI's API for chat and text completions, with extensions, probes and metrics.
 
-Errors have one form, and another one on the paths of Anthropic's API; `code` is stable. A stream
-that fails later than its first event ends with the error as its last event.
+Errors use OpenAI's format, or Anthropic's on the paths of its API; `code` is stable. A stream that
+fails after its first event ends with the error as its last event.
 """
 _TAGS = {
     "completions": "Generation of text",
@@ -180,7 +180,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
             names.append("X-YAIE-Ignored-Params")
         response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     if path in PROBES and "503" in responses:
-        responses["503"]["description"] = "The state is another one"
+        responses["503"]["description"] = "The engine is in another state"
 
 
 def _error(path: str, error: YaieError) -> dict[str, Any]:

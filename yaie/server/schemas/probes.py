@@ -112,7 +112,7 @@ class ErrorReply(ReplyStruct, kw_only=True):
 
     error: ErrorDetails
     request_id: str | None
-    """That of the header `X-Request-ID`; null for bytes that are not HTTP."""
+    """As in the header `X-Request-ID`; null for bytes that are not HTTP."""
     timestamp: int
     """Unix time in seconds."""
 

@@ -213,7 +213,7 @@ class GenerationBody(StructuredFields):
         bool | None,
         Extension(
             'Tokens in `logprobs` are named `"token_id:5"`, so that equal texts differ. `bytes` '
-            "remain those of the text.",
+            "stay the text's bytes.",
             "false",
             example=True,
         ),

@@ -1,4 +1,4 @@
-"""Tool calls of one answer, as parsers find them, and the JSON objects that hold most of them."""
+"""Tool calls in one answer, as parsers find them, and the JSON objects that contain most calls."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Calls:
         max_calls: int | None = None,
         new_id: Callable[[], str] = str,
     ) -> None:
-        self.tools = tools  # of the request, by name
+        self.tools = tools  # the request's tools, by name
         self.max_calls = max_calls  # the answer ends with this one
         self._new_id = new_id
-        self._name = ""  # of the open call
+        self._name = ""  # name of the open call
         self.only_known = False  # calls of other tools are text
         self.num_begun = 0
         self.is_open = False
@@ -94,9 +94,9 @@ class Calls:
 
 
 class JsonCall:
-    """Reader of one call written as `{"name": ..., "arguments": {...}}`, in any order of keys.
+    """Reader for one call written as `{"name": ..., "arguments": {...}}`, keys in any order.
 
-    A bare call stands in the text without a marker: only the names of the request's tools count.
+    A bare call has no marker in the text: only names of the request's tools count.
     """
 
     def __init__(self, reader: Reader, calls: Calls, *, is_bare: bool = False) -> None:

@@ -39,7 +39,7 @@ class Harmony(CallSyntax):
         return f"{lark.text(head)} {lark.json(tool.parameters)}"
 
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
-        """Return the expression of one call behind an optional message of reasoning."""
+        """Return the expression for one call after an optional reasoning message."""
         return f"{self._thought(lark)} {call}"
 
     def final(self, answer: str, lark: Lark) -> str:

@@ -17,17 +17,17 @@ from yaie.text.formats.tool import Tool
 class CallLayout:
     """Text around JSON calls, as models of a family write it."""
 
-    opening: str = ""  # of all calls
+    opening: str = ""  # before all calls
     before: str = ""  # each call
     behind: str = ""  # each call
     separator: str | None = None  # None: one call only
-    closing: str = ""  # of all calls
+    closing: str = ""  # after all calls
     name_key: str = "name"
     arguments_key: str = "arguments"
 
 
 class JsonCalls(CallSyntax):
-    """JSON calls: one, several, or a list of them behind each opener."""
+    """JSON calls: one, several, or a list after each opener."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class JsonCalls(CallSyntax):
 
 
 def read_json_calls(reader: Reader, calls: Calls, *, is_bare: bool = False) -> Steps[None]:
-    """Read one call, several, or a list of them, and the brackets behind them."""
+    """Read one call, several, or a list, and the brackets after them."""
     yield from reader.skip()
     if (yield from reader.accept("[")):
         yield from reader.skip()

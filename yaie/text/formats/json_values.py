@@ -79,7 +79,7 @@ def _read_nested(reader: Reader, show: Callable[[str], None], ends: tuple[str, .
         elif found in "]}":
             if closers.pop() != found:
                 raise Malformed(f"{found!r} closes no bracket")
-        elif found == "<":  # of a marker
+        elif found == "<":  # starts a marker
             raise Malformed(f"{found!r} is outside a string")
         show((yield from reader.take()))
         if not closers:

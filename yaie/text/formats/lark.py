@@ -15,7 +15,7 @@ _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separa
 
 
 class Lark:
-    """Writer of Lark expressions; `marker_ids` are the markers with a token of their own."""
+    """Writer for Lark expressions; `marker_ids` are the markers that are single tokens."""
 
     def __init__(self, marker_ids: Mapping[str, int]) -> None:
         self._ids = marker_ids
@@ -33,15 +33,11 @@ class Lark:
         )
 
     def json(self, schema: Mapping[str, Any]) -> str:
-        """Return the expression of the JSON text of a schema's instance."""
+        """Return the expression for JSON text that is valid under a schema."""
         return "%json " + json.dumps({**schema, "x-guidance": _JSON_STYLE})
 
     def up_to(self, ending: str, patterns: Sequence[str] = (), excluded: Sequence[str] = ()) -> str:
-        """Return the expression of any text and the ending after it.
-
-        The text matches each regular expression of `patterns` as a whole, and has no marker of
-        `excluded` in it.
-        """
+        """Return the expression for any text and the marker after it."""
         found = self._split.search(ending) if self._split else None
         spelled = _escaped(ending if found is None else ending[: found.start()])
         definitions = [f"/(?:{_on_one_line(each)}){spelled}/" for each in patterns]
@@ -63,7 +59,7 @@ class Lark:
         return name
 
     def without(self, markers: Sequence[str]) -> str:
-        """Return the expression of any text without the markers; tokens of their own are no text.
+        """Return the expression for any text without the markers, which single tokens never match.
 
         Empty text fits too.
         """
@@ -71,9 +67,9 @@ class Lark:
         return self._terminal(f"/(?s:.*)/ & ~/(?s:.*)({spelled})(?s:.*)/", "WITHOUT")
 
     def of(self, grammar: Grammar) -> str:
-        """Return the expression of another kind of grammar.
+        """Return the expression for another grammar type.
 
-        Raises `UnsupportedParameter` for Lark source, which is no expression, and
+        Raises `UnsupportedParameter` for Lark source, which is not an expression, and
         `InvalidRequest` for a source that is not JSON where it should be.
         """
         if grammar.kind == "json_object":
@@ -102,7 +98,7 @@ def _escaped(text: str) -> str:
 
 
 def _on_one_line(pattern: str) -> str:
-    """Return a regular expression as it stands between slashes."""
+    """Return a regular expression as written between slashes."""
     slashed = re.sub(r"(\\.)|/", lambda found: found[1] or r"\/", pattern, flags=re.DOTALL)
     return slashed.replace("\\\n", "\\n").replace("\n", "\\n")
 

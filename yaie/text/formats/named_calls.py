@@ -22,7 +22,7 @@ _ID_LEN = 9  # Mistral's templates refuse others
 
 
 class Mistral(CallSyntax):
-    """Calls behind `[TOOL_CALLS]`: a list of JSON calls, or each a name and `[ARGS]`."""
+    """Calls after `[TOOL_CALLS]`: a list of JSON calls, or each a name and `[ARGS]`."""
 
     openers = ("[TOOL_CALLS]",)
     other_markers = ("[ARGS]", "[CALL_ID]")
@@ -134,10 +134,10 @@ class DeepSeek(CallSyntax):
 
 
 class Kimi(CallSyntax):
-    """Calls between Kimi's marks; the name is part of the id, as `functions.NAME:0`."""
+    """Calls between Kimi's markers; the name is inside the id, as `functions.NAME:0`."""
 
     name = "kimi"
-    # Models also write the marks of the section in the singular, or leave them out.
+    # Models also write the marks of the section in the singular, or omit them.
     openers = (
         "<|tool_calls_section_begin|>",
         "<|tool_call_section_begin|>",

@@ -64,10 +64,10 @@ THINKING = (
     Thinking("Here is my thought process:", "Here is my response:"),
 )
 PARSERS = {syntax.name: syntax for _, syntax in SYNTAXES}
-Use = Literal["free", "forced", "none"]  # of tools
+Use = Literal["free", "forced", "none"]  # tool use
 # Of the reasoning, by the end of the prompt; free: the model may open it.
 ThinkingState = Literal["open", "closed", "free"]
-_TAIL_TOKENS = 16  # of the prompt, that may open the reasoning
+_TAIL_TOKENS = 16  # last prompt tokens, which may open the reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class OutputFormat:
     thinking: Thinking | None = None
 
     def thinking_in(self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int]) -> ThinkingState:
-        """Return the state of the reasoning at the end of a prompt."""
+        """Return the reasoning state at the end of a prompt."""
         if self.thinking is None:
             return "free"
         tail = tokenizer.decode(list(prompt_token_ids[-_TAIL_TOKENS:]), skip_special_tokens=False)
@@ -102,9 +102,9 @@ class OutputFormat:
     def reasoning_limit(
         self, max_tokens: int, tokenizer: Tokenizer, thinking: ThinkingState
     ) -> ReasoningLimit | None:
-        """Return the limit on the tokens of the reasoning.
+        """Return the limit on reasoning tokens.
 
-        None where the marks of the reasoning are no tokens of their own, or there are none.
+        None where the reasoning markers are not single tokens, or there are none.
         """
         if self.thinking is None:
             return None
@@ -178,7 +178,7 @@ class OutputFormat:
         return HARMONY.final(expression, lark) if self.syntax is HARMONY else expression
 
     def _thought(self, lark: Lark, thinking: ThinkingState) -> str:
-        """Return the expression of the reasoning, and of the space behind it."""
+        """Return the expression for the reasoning, and the space after it."""
         if self.thinking is None or thinking == "closed":
             return ""
         opener, space = self.thinking.opener, "/[ \\n]{0,2}/"

@@ -47,7 +47,7 @@ class StepParser(ABC):
         return self._calls.is_full
 
     def push(self, text: str) -> list[Part]:
-        """Add text; return the parts certain now."""
+        """Add text; return the parts that are certain now."""
         if text:
             self._reader.add(text)
             next(self._steps, None)
@@ -82,7 +82,7 @@ class StepParser(ABC):
 
 
 class MarkupParser(StepParser):
-    """Parser of text with markers; it holds back what may begin one, and space before one."""
+    """Parser for text with markers; holds back what may begin a marker, and space before it."""
 
     def __init__(
         self,

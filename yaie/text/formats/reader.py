@@ -1,7 +1,7 @@
-"""`Reader`: text that arrives in pieces, for parsers written as generators.
+"""`Reader`: text that arrives in chunks, for parsers written as generators.
 
-A generator yields while it needs more text. Each method's result depends on the text alone, never
-on where it was cut. At the end of the text nothing waits.
+A generator yields while it needs more text. Each method's result depends only on the text, never on
+the chunk boundaries. At the end of the text nothing waits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reader:
         self._read: list[str] | None = None  # everything read since `record`
 
     def add(self, text: str) -> None:
-        """Add text behind the rest."""
+        """Append text."""
         self._text = self._text[self._at :] + text
         self._at = 0
 
@@ -67,7 +67,7 @@ class Reader:
             self._advance(1)
 
     def starts_with(self, word: str) -> Steps[bool]:
-        """Return whether the text goes on with `word`, without reading it."""
+        """Return whether `word` comes next, without reading it."""
         while True:
             rest = self._text[self._at : self._at + len(word)]
             if len(rest) == len(word) or self.is_ended or not word.startswith(rest):
@@ -75,7 +75,7 @@ class Reader:
             yield
 
     def accept(self, word: str) -> Steps[bool]:
-        """Read `word` if the text goes on with it; return whether it does."""
+        """Read `word` if it comes next; return whether it does."""
         is_next = yield from self.starts_with(word)
         if is_next:
             self._advance(len(word))
@@ -140,7 +140,7 @@ class Reader:
                 return "".join(texts), marker
 
     def _held_len(self, markers: tuple[str, ...]) -> int:
-        """Return the length of the longest end of the text that may begin a marker."""
+        """Return the length of the longest text suffix that may begin a marker."""
         longest = max(map(len, markers), default=1) - 1
         end = self._text[max(self._at, len(self._text) - longest) :] if longest else ""
         for at, character in enumerate(end):
@@ -159,5 +159,5 @@ class Reader:
 
 @lru_cache(maxsize=256)
 def _search(markers: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of any of the markers; at one place the first of them wins."""
+    """Return a pattern for any marker; at one position the first marker wins."""
     return re.compile("|".join(map(re.escape, markers)) if markers else r"(?!)")

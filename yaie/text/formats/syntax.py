@@ -28,7 +28,7 @@ class Thinking:
 
 
 class CallSyntax(ABC):
-    """Syntax of the tool calls of one family."""
+    """Tool-call syntax of one model family."""
 
     name: str  # for `--tool-call-parser`
     openers: tuple[str, ...] = ()  # begin calls; none is the beginning of another
@@ -48,18 +48,18 @@ class CallSyntax(ABC):
 
     @abstractmethod
     def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
-        """Read the calls behind an opener; an empty one if the call is bare.
+        """Read the calls after an opener; an empty opener for a bare call.
 
         Raises `Malformed`. If no call is open then, the markup is text.
         """
 
     @abstractmethod
     def write(self, tool: Tool, lark: Lark) -> str:
-        """Return the Lark expression of one call of `tool`."""
+        """Return the Lark expression for one call to `tool`."""
 
     @abstractmethod
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
-        """Return the Lark expression of all calls, from that of one."""
+        """Return the Lark expression for all calls, given the expression for one."""
 
     def grammar(self, tools: Sequence[Tool], lark: Lark, is_parallel: bool) -> str:
         """Return the Lark source of one or, if parallel, more calls: the rule `calls`."""

@@ -1,6 +1,6 @@
-"""Syntaxes with a tag for each argument: Qwen3-Coder, GLM, Seed, MiniMax.
+"""Call syntaxes with a tag for each argument: Qwen3-Coder, GLM, Seed, MiniMax.
 
-The tags hold plain text. Arguments become JSON by the types of the tool's schema.
+The tags contain plain text. Arguments become JSON by the types in the tool's schema.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Tags:
     function_end: str = ""
     key: tuple[str, str]
     value: tuple[str, str]
-    has_lines: bool = True  # values stand in lines of their own
+    has_lines: bool = True  # each value has a separate line
 
 
 class TaggedCalls(CallSyntax):

@@ -20,7 +20,7 @@ class Tool:
 
     @classmethod
     def of(cls, tool: Mapping[str, Any]) -> Tool:
-        """Return a tool of OpenAI's form, already checked."""
+        """Return a checked tool from OpenAI's format."""
         function = tool["function"]
         strict = function.get("strict") is True
         return cls(function["name"], _parameters(function.get("parameters")), strict)
@@ -32,7 +32,7 @@ class Tool:
 
 
 def tools_of(given: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:
-    """Return the functions among unchecked tools, in OpenAI's form or bare."""
+    """Return the functions among unchecked tools, in OpenAI's format or bare."""
     found = []
     for each in given or ():
         function = each.get("function", each)

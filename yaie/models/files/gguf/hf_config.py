@@ -142,7 +142,7 @@ def read_gguf_config(file: GgufFile) -> dict[str, Any]:
     head_dim = settings.size("attention.key_length", hidden // heads)
     for key in ("attention.value_length", "rope.dimension_count"):
         if settings.size(key, head_dim) != head_dim:
-            settings.refuse(key, f"{settings.get(key)} beside heads of {head_dim}")
+            settings.refuse(key, f"{settings.get(key)} with heads of {head_dim}")
     embedding = file.tensors.get("token_embd.weight")
     if embedding is None:
         raise ModelUnsupported(
@@ -192,7 +192,7 @@ def _rope(file: GgufFile, settings: GgufSettings, head_dim: int) -> dict[str, An
         settings.refuse(tuned.partition(".")[2], str(file.metadata[tuned]))
     if ROPE_FREQUENCIES in file.tensors:
         if kind != "none":
-            settings.refuse("rope.scaling.type", f"{kind} beside {ROPE_FREQUENCIES}")
+            settings.refuse("rope.scaling.type", f"{kind} with {ROPE_FREQUENCIES}")
         rope |= _llama3_rope(file, settings, theta, head_dim)
     return rope
 
@@ -212,7 +212,7 @@ def _llama3_rope(
     smooth = ((original / waves - low) / (high - low)).clip(0, 1)
     expected = 1 / ((1 - smooth) / factor + smooth)
     if not (math.isfinite(factor) and np.allclose(stored, expected, rtol=1e-3)):
-        settings.refuse(ROPE_FREQUENCIES, "other divisors than those of Llama 3")
+        settings.refuse(ROPE_FREQUENCIES, "divisors that differ from Llama 3")
     return {"rope_type": "llama3", "factor": factor, **_LLAMA3}
 
 
