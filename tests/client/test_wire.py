@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import get_args
 
 import hypothesis.strategies as st
@@ -37,6 +38,7 @@ from yaie.base.queries import (
     ListBranches,
     Query,
 )
+from yaie.base.sampling_fields import Biases, Real, TokenIds, Whole
 from yaie.base.setting_field import LARGEST_COUNT
 from yaie.base.settings import LEAST_CONTEXT, EngineConfig
 from yaie.base.stats import EngineStats, TenantStats, WaitStats, metrics
@@ -353,3 +355,21 @@ def test_every_frame_of_a_long_prompt_is_small() -> None:
     delta = TokenDelta(request_id="r", index=0, prompt_logprobs=logprobs_of(5000))
     frames = [encode(part) for part in split_prompt_logprobs(Deltas([delta], EngineStats()))]
     assert max(map(len, frames)) < 100_000 < sum(map(len, frames))
+
+
+def test_sampling_is_checked_where_it_is_made_and_trusted_where_it_is_received(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = GenerationRequest(
+        request_id="one",
+        prompt_token_ids=(1, 2),
+        sampling=SamplingParams(n=2, stop_token_ids=[3], logit_bias={4: 1}),
+    )
+    submit = Submit.pack(request)
+    checked: list[str] = []
+    for kind in (Whole, Real, TokenIds, Biases):
+        monkeypatch.setattr(kind, "convert", lambda self, name, value: checked.append(name))
+    assert submit.unpack() == request
+    assert not checked
+    replace(request.sampling, n=1)
+    assert "n" in checked

@@ -7,10 +7,11 @@ converted to token ids above this layer.
 from __future__ import annotations
 
 import enum
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -31,9 +32,35 @@ MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
 MIN_PROMPT_LOGITS = 32  # rows of a step for prompt logprobs, however many sequences sample
 
+_Params = TypeVar("_Params")
+
 FinishReason = Literal["stop", "length", "abort", "error"]
 
 
+def _check_when_made(kind: type[_Params]) -> type[_Params]:
+    """Have `__init__` check and convert the values; msgspec decodes without it.
+
+    So callers are checked where they make the parameters, and the engine trusts its parent.
+    """
+    fill = kind.__init__
+
+    @functools.wraps(fill)
+    def make(self: Any, **values: object) -> None:
+        fill(self, **values)
+        for name, each in SAMPLING_FIELDS.items():
+            value = getattr(self, name)
+            if value is None and each.is_optional:
+                continue
+            plain = each.default if value is None else each.kind.convert(name, value)
+            object.__setattr__(self, name, plain)
+        if self.max_tokens is not None and self.min_tokens > self.max_tokens:
+            reject("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
+
+    kind.__init__ = make  # type: ignore[method-assign]
+    return kind
+
+
+@_check_when_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
     """Sampling parameters for one request, with vLLM's names.
@@ -83,16 +110,6 @@ class SamplingParams:
                 )  # temp: temperature
                 raise InvalidRequest(f"{name} is not a sampling parameter{hint}", param=name)
         return object.__new__(cls)
-
-    def __post_init__(self) -> None:
-        for name, each in SAMPLING_FIELDS.items():
-            value = getattr(self, name)
-            if value is None and each.is_optional:
-                continue
-            plain = each.default if value is None else each.kind.convert(name, value)
-            object.__setattr__(self, name, plain)
-        if self.max_tokens is not None and self.min_tokens > self.max_tokens:
-            reject("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
 
     @property
     def is_greedy(self) -> bool:
