@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.client.scripted_core import INFO
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
+from yaie.server.requests import translator
+from yaie.server.schemas.chat import ChatBody
 from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import Tokenizer
 
@@ -393,3 +396,23 @@ def test_the_tier_is_named_on_request(http: TestClient) -> None:
     assert "service_tier" not in chat(http)
     assert chat(http, service_tier="auto")["service_tier"] == "default"
     assert {chunk["service_tier"] for chunk in stream(http, service_tier="flex")} == {"default"}
+
+
+def test_tools_and_template_options_are_checked_once_a_chat(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    for name in ("check_tools", "make_conversation"):
+        original = getattr(translator, name)
+
+        def noted(*arguments: Any, name: str = name, original: Any = original) -> Any:
+            made.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(translator, name, noted)
+    call = translator.Translator(tokenizer, INFO).chat(ChatBody(messages=MESSAGES))
+    assert call.digest is not None
+    assert call.next_turn is not None
+    said = [*MESSAGES, {"role": "assistant", "content": SAID}]
+    assert len(call.next_turn.render(said)) > len(call.requests[0].prompt_token_ids)
+    assert made == ["check_tools", "make_conversation"]

@@ -25,17 +25,16 @@ from yaie.base.types import (
 )
 from yaie.server.requests.call import Call, Caller, NextTurn
 from yaie.server.requests.checks import (
-    THINKING_VARIABLES,
     chat_logprobs,
     check_common,
-    check_reasoning_effort,
     field_name,
     first_given,
     list_ignored,
     prompt_logprobs,
     thinking_budget,
 )
-from yaie.server.requests.digests import Digest, digest_of
+from yaie.server.requests.conversation import Conversation, make_conversation
+from yaie.server.requests.digests import Digest
 from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
     calls_functions,
@@ -109,7 +108,8 @@ class Translator:
             logprobs=chat_logprobs(body),
             prompt_logprobs=prompt_logprobs(body),
         )
-        prompt = self._chat_prompt(body, longest=self._info.max_model_len)
+        conversation = make_conversation(body, tool_use, self._chat.reads)
+        prompt = self._render(conversation, body.messages, longest=self._info.max_model_len)
         limit_name = field_name("max_tokens", body) or "max_tokens"
         self.prompts.check(prompt, body.names.messages, body, sampling.max_tokens, limit_name)
         call = self._call("chatcmpl", body, [prompt], sampling)
@@ -130,70 +130,56 @@ class Translator:
         return replace(
             call,
             requests=(request,),
-            digest=self.digest(body, len(prompt)),
+            digest=conversation.digest(self._info.model, len(prompt)),
             make_parser=parser,
             echoes=read_echo(body),
             ignored=ignored,
-            next_turn=self._next_turn(body),
+            next_turn=self._next_turn(conversation),
         )
 
-    def _next_turn(self, body: ChatBody) -> NextTurn | None:
+    def _next_turn(self, conversation: Conversation) -> NextTurn | None:
         """Return the parts of a chat for its next turn; None if they cannot be known."""
+        body = conversation.body
         is_whole = body.truncate_prompt_tokens is None and body.add_generation_prompt is not False
         if (body.n or 1) > 1 or not is_whole or body.continue_final_message or body.echo:
             return None
 
         def render(messages: list[dict[str, Any]]) -> list[int]:
-            return self._chat_prompt(
-                body.model_copy(update={"messages": messages}), longest=self._info.max_model_len
-            )
+            return self._render(conversation, messages, longest=self._info.max_model_len)
 
         return NextTurn(messages=body.messages, render=render)
 
     def chat_prompt(self, body: ChatBody) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`."""
-        return self._chat_prompt(with_tools(body))
+        conversation = self._read(with_tools(body))
+        return self._render(conversation, conversation.body.messages)
 
     def chat_text(self, body: ChatBody) -> str:
         """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
-        body = with_tools(body)
-        return self._chat.render_text(body.messages, **self._rendering(body))
+        conversation = self._read(with_tools(body))
+        return self._chat.render_text(conversation.body.messages, **conversation.options)
 
-    def digest(self, body: ChatBody, num_tokens: int = 0) -> Digest:
+    def digest(self, body: ChatBody) -> Digest:
         """Return the digest of a conversation. Raises as `chat`."""
-        return digest_of(body, self._info.model, self._rendering(body), num_tokens)
+        return self._read(body).digest(self._info.model)
 
-    def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
-        """Return the token ids of a conversation. Raises if certainly over `longest`."""
-        rendering = self._rendering(body)
+    def _read(self, body: ChatBody) -> Conversation:
+        return make_conversation(body, check_tools(body), self._chat.reads)
+
+    def _render(
+        self, conversation: Conversation, messages: list[Any], longest: int | None = None
+    ) -> list[int]:
+        """Return the token ids of a conversation's `messages`.
+
+        Raises `InvalidRequest` if they are certainly more than `longest`.
+        """
+        body = conversation.body
         max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
         kept = self.prompts.count_kept(body, max_tokens)
         prompt = self._chat.render(
-            body.messages, max_tokens=longest if kept is None else None, **rendering
+            messages, max_tokens=longest if kept is None else None, **conversation.options
         )
         return prompt if kept is None else prompt[-kept:]
-
-    def _rendering(self, body: ChatBody) -> dict[str, Any]:
-        """Return the options of the template for a body. Raises as `chat`."""
-        check_reasoning_effort(body, self._chat.reads)
-        continues = bool(body.continue_final_message)
-        if continues and body.add_generation_prompt:
-            raise InvalidRequest(
-                "continue_final_message and add_generation_prompt exclude each other; set "
-                "add_generation_prompt to false, or omit it",
-                param="continue_final_message",
-            )
-        template_kwargs = dict(body.chat_template_kwargs or {})
-        if body.reasoning_effort is not None:
-            template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
-        if body.reasoning_effort == "none":
-            template_kwargs = dict.fromkeys(THINKING_VARIABLES, False) | template_kwargs
-        return {
-            "tools": check_tools(body).shown,
-            "add_generation_prompt": body.add_generation_prompt is not False and not continues,
-            "continue_final_message": continues,
-            "template_kwargs": template_kwargs,
-        }
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""
