@@ -166,7 +166,7 @@ def test_a_queue_full_of_tokens_refuses_at_once(make_core: MakeCore) -> None:
     """One step takes 16 tokens and 40 may wait; the first prompt enters an empty queue."""
     core = make_core(max_waiting_tokens=40, max_step_rows=16, max_running=1)
     core.add(ask("long", tokens_of(0, 60)))
-    with pytest.raises(Overloaded, match="60 tokens waiting, max_waiting_tokens=40"):
+    with pytest.raises(Overloaded, match="60 prompt tokens waiting, max_waiting_tokens=40"):
         core.add(ask("late", tokens_of(1, 1)))
     answers = Answers()
     answers.take(core.step())  # the long one is admitted

@@ -99,31 +99,27 @@ class CpuStep:
         self._library = library
         self._layers = layers
         table = as_table(plan.segments)
-        segments = table.table[:, : len(SEGMENT_COLUMNS)]
+        contiguous = np.ascontiguousarray
+        positions = contiguous(plan.positions, np.int64)
+        slots = contiguous(table.slots, np.int64)
+        segments = contiguous(table.table[:, : len(SEGMENT_COLUMNS)], np.int64)
+        written = contiguous(plan.written_rows, np.int64)
+        written_slots = contiguous(plan.slots[written], np.int64)
         # Kept alive here: the structure has only their addresses.
-        self._arrays = [
-            np.ascontiguousarray(array, dtype=np.int64)
-            for array in (
-                plan.positions,
-                table.slots,
-                segments,
-                plan.written_rows,
-                plan.slots[plan.written_rows],
-            )
-        ]
-        self._step = Step(
+        self._arrays = (positions, slots, segments, written, written_slots)
+        # The step as the library reads it; valid while this object lives.
+        self.structure = Step(
             next(_step_ids),
-            plan.num_rows,
+            len(positions),
             len(segments),
-            len(plan.written_rows),
-            *(array.ctypes.data for array in self._arrays),
+            len(written),
+            positions.ctypes.data,
+            slots.ctypes.data,
+            segments.ctypes.data,
+            written.ctypes.data,
+            written_slots.ctypes.data,
             exact,
         )
-
-    @property
-    def structure(self) -> Step:
-        """The step as the library reads it; valid while this object lives."""
-        return self._step
 
     def write(
         self,
@@ -138,7 +134,7 @@ class CpuStep:
             return
         # The variables keep copies alive during the call.
         new_keys, new_values = _with_whole_heads(new_keys), _with_whole_heads(new_values)
-        self._library.write_kv(self._step, _write(keys, new_keys), _write(values, new_values))
+        self._library.write_kv(self.structure, _write(keys, new_keys), _write(values, new_values))
 
     def attend(
         self,
@@ -166,7 +162,7 @@ class CpuStep:
         else:
             sinks = sinks.float().contiguous()
             layer.sinks = sinks.data_ptr()
-        self._library.attention(self._step, layer)
+        self._library.attention(self.structure, layer)
         return output
 
     @cached_property

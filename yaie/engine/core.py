@@ -197,7 +197,7 @@ class EngineCore:
         if self._grammars:
             self._admit_with_grammars()
         began = time.perf_counter()
-        self._queries.note_step(began)
+        self._queries.times.note(self._tree.clock, began)
         deltas, self._pending = self._pending, []
         step = self.scheduler.schedule()
         deltas += self.scheduler.end_overdue()  # requests that this step could not admit

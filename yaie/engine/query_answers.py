@@ -64,11 +64,7 @@ class QueryAnswers:
         """`release_lingering` unpins ended turns' paths."""
         self._tree = tree
         self._release_lingering = release_lingering
-        self._times = ClockTimes()
-
-    def note_step(self, now: float) -> None:
-        """Note the time before a step."""
-        self._times.note(self._tree.clock, now)
+        self.times = ClockTimes()
 
     def answer(self, query: Query, now: float) -> Answer:
         """Answer a query. Raises `InvalidRequest` for an unknown query type."""
@@ -76,7 +72,7 @@ class QueryAnswers:
         if isinstance(query, ExplainPrompt):
             found = _explain(tree, query)
             if (eviction := found.eviction) is not None:
-                age_s = self._times.age_s(eviction.clock, now)
+                age_s = self.times.age_s(eviction.clock, now)
                 return replace(found, eviction=replace(eviction, age_s=age_s))
             return found
         if isinstance(query, DescribeCache):
@@ -85,7 +81,7 @@ class QueryAnswers:
             namespace = namespace_of(query.owner, query.cache_salt)
             return largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
         if isinstance(query, FlushCache):
-            self._times.mark(tree.clock, now)
+            self.times.mark(tree.clock, now)
             self._release_lingering()
             return Flushed(tree.clear(), tree.num_slots - tree.num_free)
         raise InvalidRequest(f"{type(query).__name__} is not a query")

@@ -55,14 +55,15 @@ class ScheduledStep:
         """Mark the rows as computed, and add the step to the counters."""
         for node, num_computed in self.computed:
             tree.mark_computed(node, num_computed)
-        tree.advance(self.plan.num_rows)
+        plan, num_rows = self.plan, self.plan.num_rows
+        tree.advance(num_rows)
         stats.num_steps += 1
         stats.num_extended_steps += self.is_extended
-        stats.rows_computed += self.plan.num_rows
+        stats.rows_computed += num_rows
         stats.prompt_rows_computed += self.num_prompt_rows
-        stats.decode_rows_computed += self.plan.num_rows - self.num_prompt_rows
-        stats.kv_tokens_read += self.plan.kv_tokens_read
-        stats.kv_tokens_unshared += self.plan.kv_tokens_unshared
+        stats.decode_rows_computed += num_rows - self.num_prompt_rows
+        stats.kv_tokens_read += plan.kv_tokens_read
+        stats.kv_tokens_unshared += plan.kv_tokens_unshared
 
 
 class SampledToken(msgspec.Struct, frozen=True, gc=False):

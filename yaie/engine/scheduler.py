@@ -157,22 +157,22 @@ class Scheduler:
         An error instead of a token, or raised while a sequence grows, ends that sequence only.
         """
         step.apply_to(self.tree, self.stats)
-        results = list(zip((task.sequence for task in step.sample_tasks), sampled, strict=True))
+        deltas: list[TokenDelta] = []
         # Ends come first. They make room for growth, and a failed sequence must still have its
         # cursor, which growth could take, for its tokens to be dropped.
-        deltas = [
-            self.fail(seq, result) for seq, result in results if isinstance(result, YaieError)
-        ]
+        for task, result in zip(step.sample_tasks, sampled, strict=True):
+            if isinstance(result, YaieError):
+                deltas.append(self.fail(task.sequence, result))
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
-        for sequence, result in results:
+        for task, result in zip(step.sample_tasks, sampled, strict=True):
             if isinstance(result, YaieError):
                 continue
             try:
-                deltas.append(self._accept(sequence, result))
+                deltas.append(self._accept(task.sequence, result))
             except Exception as error:
-                deltas.append(self.fail(sequence, error))
+                deltas.append(self.fail(task.sequence, error))
         for tenant, num_tokens in self._num_new.items():
             self.stats.output_tokens += num_tokens
             self.waiting.charge(tenant, num_tokens)

@@ -39,7 +39,7 @@ class NativeExecutor:
     @torch.inference_mode()
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
-        self._memory.note_use(plan)
+        self._memory.note_use(int(plan.slots.max(initial=-1)))
         return self.decoder.execute(plan)
 
     def use_idle_moment(self) -> bool:

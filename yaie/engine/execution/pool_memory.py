@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-from yaie.attention.plan import StepPlan
 from yaie.base.errors import NotEnoughMemory
 from yaie.device.available_memory import free_bytes, is_out_of_memory, release_unused
 from yaie.kernels.library import Library
@@ -17,7 +16,7 @@ SPARE_SLOTS = 1
 _SHARE_THAT_FITS = 0.9  # share of free memory; steps need the rest
 
 
-class PoolMemory:
+class PoolMemory(PoolPrefault):
     """One model's pool; on a CPU in huge pages, prefaulted ahead of the slots in use."""
 
     def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
@@ -32,18 +31,10 @@ class PoolMemory:
         if kernels is not None:
             for memory in self.pool.tensors():
                 kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
-        self._prefault = PoolPrefault(
+        super().__init__(
             list(self.pool.planes()) if on_cpu else [],
             functools.partial(free_bytes, loaded.device),
         )
-
-    def note_use(self, plan: StepPlan) -> None:
-        """Note that a plan's slots are in use."""
-        self._prefault.note_use(int(plan.slots.max(initial=-1)))
-
-    def advance(self) -> bool:
-        """Prefault one chunk of memory; False if the memory for later steps is ready."""
-        return self._prefault.advance()
 
 
 def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool:

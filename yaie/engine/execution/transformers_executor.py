@@ -70,7 +70,7 @@ class TransformersExecutor:
     @torch.inference_mode()
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
-        self.memory.note_use(plan)
+        self.memory.note_use(int(plan.slots.max(initial=-1)))
         if self._graphs is not None:
             logits = self._graphs.execute(plan)
             if logits is not None:

@@ -54,7 +54,8 @@ class TenantShares:
     def charge(self, tenant: str, tokens: float) -> None:
         """Add service."""
         service = tokens / self._weights.get(tenant, 1.0)
-        self._service[self._number_of(tenant)] += service
+        number = self._numbers.get(tenant)
+        self._service[self._number_of(tenant) if number is None else number] += service
         self._progress += service / max(1, self.num_waiting)
 
     def is_ahead(self, tenant: str, other: str) -> bool:

@@ -108,8 +108,10 @@ class CpuSampler:
         routes = self._route(tasks, best, best_ids, results)
         if routes.in_place:
             self._sample_in_place(logits, best, tasks, routes.in_place, results)
-        for task_indices in (*self._chunks(routes.copied), *self._chunks(routes.changed)):
-            self._sample_isolated(logits, tasks, task_indices, results)
+        for isolated in (routes.copied, routes.changed):
+            if isolated:
+                for task_indices in self._chunks(isolated):
+                    self._sample_isolated(logits, tasks, task_indices, results)
         for i in routes.tried:
             self._try_again(logits, tasks[i], i, results)
         return self._with_logprobs(logits, tasks, results)
@@ -295,11 +297,12 @@ class CpuSampler:
     def _with_logprobs(
         self, logits: Tensor, tasks: Sequence[SampleTask], results: list[_Result]
     ) -> list[SampledToken | YaieError]:
-        requested = [
-            (i, tasks[i].logit_row, token_id, num_top)
-            for i, token_id in enumerate(results)
-            if isinstance(token_id, int) and (num_top := tasks[i].state.params.logprobs) is not None
-        ]
+        requested = []
+        for i, (task, token_id) in enumerate(zip(tasks, results, strict=True)):
+            if not isinstance(token_id, int):
+                continue
+            if (num_top := task.sequence.sampling.params.logprobs) is not None:
+                requested.append((i, task.logit_row, token_id, num_top))
         found: dict[int, TokenLogprobs] = {}
         if requested:
             computed = token_logprobs(

@@ -243,9 +243,10 @@ class ServedModel:
 
     def check_available(self) -> None:
         """Raise `EngineUnavailable` with the reason unless the model takes requests."""
-        state, reason = self.state, self.state_reason
+        state = self.state
         if state is EngineState.READY:
             return
+        reason = self.state_reason
         if state is EngineState.STARTING:
             raise EngineStarting(_sentence("the model is loading", reason, "retry in a moment"))
         if state is EngineState.DRAINING:

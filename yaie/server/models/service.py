@@ -268,9 +268,12 @@ class Service:
 
     def check_available(self, model: ServedModel) -> None:
         """Raise `EngineUnavailable` with the reason unless the model takes requests."""
+        self._check_serving(model)
+        model.check_available()
+
+    def _check_serving(self, model: ServedModel) -> None:
         if self.is_draining and model.failure is None:
             raise EngineDraining("the server is shutting down and takes no new requests")
-        model.check_available()
 
     async def translate(
         self,
@@ -284,8 +287,8 @@ class Service:
 
         Work cancelled before its turn is skipped.
         """
-        self.check_available(model)
-        translator = model.translator()
+        self._check_serving(model)
+        translator = model.translator()  # checks that the model is available
         if caller is not None:
             translator = translator.for_caller(caller)
         try:
