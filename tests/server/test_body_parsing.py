@@ -57,6 +57,7 @@ def test_deep_nesting_that_json_can_read(http: TestClient) -> None:
     for inner in ('"x"', '"\\ud83d\\ude42"'):
         deep = '{"a":[' * 450 + inner + "]}" * 450
         function = f'{{"name": "f", "parameters": {deep}}}'
+        combined = function.replace('"a"', '"allOf"')
         for fields in (
             f'"tools": [{deep}]',
             f'"messages": [{deep}]',
@@ -64,6 +65,7 @@ def test_deep_nesting_that_json_can_read(http: TestClient) -> None:
             f'"metadata": {deep}',
             f'"chat_template_kwargs": {{"shout": {deep}}}',
             f'"tools": [{{"type": "function", "function": {function}}}]',
+            f'"tools": [{{"type": "function", "function": {combined}}}], "tool_choice": "required"',
         ):
             messages = '"messages": [{"role": "user", "content": "x"}]'
             body = f"{{{messages}, {fields}}}"

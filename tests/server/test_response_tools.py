@@ -109,7 +109,8 @@ def test_choices_of_tools_become_grammars(said: Any, choice: Any, names: set[str
     assert answer["tool_choice"] == choice
     assert answer["tools"] == TOOLS
     source = engine.requests[-1].grammar.source
-    assert {name for name in ("add", "weather") if f'"{name}' in source.replace("\\", "")} == names
+    source = source.replace("\\", "").replace("additionalProperties", "")
+    assert {name for name in ("add", "weather") if f'"{name}' in source} == names
 
 
 def test_results_of_tools_continue_the_conversation(said: Any, tokenizer: Tokenizer) -> None:

@@ -85,7 +85,7 @@ def test_a_long_queue_may_end_readiness(make_app: MakeApp) -> None:
     engine.stats = EngineStats(num_waiting=4)
     answer = http.get("/readiness")
     assert (answer.status_code, answer.json()["status"]) == (503, "busy")
-    assert "4 requests wait" in answer.json()["reason"]
+    assert "4 requests are queued" in answer.json()["reason"]
     assert http.get("/health").status_code == 200
 
 

@@ -26,6 +26,7 @@ TYPE_NAMES: dict[type, str] = {
 _COMBINATIONS = ("$ref", "allOf", "anyOf", "oneOf")
 _STRING_KEYWORDS = frozenset(("pattern", "minLength", "maxLength", "contentEncoding"))
 _MAX_VARIANTS = 256
+_MAX_DEPTH = 32  # nested combinations; deeper ones allow any value
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class ParameterSchema:
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self._root = parameters
         self._by_reference: dict[str, list[Variant]] = {}
+        self._depth = 0
         self.variants = self.variants_of(parameters)
 
     def types_of(self, key: str) -> frozenset[str]:
@@ -80,13 +82,17 @@ class ParameterSchema:
 
     def variants_of(self, schema: object) -> list[Variant]:
         """Return the variants of a schema inside the tool's schema; at least one."""
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping) or self._depth == _MAX_DEPTH:
             return [Variant()]
         found = [_variant(schema)]
-        for alternatives in self._combinations(schema):
-            pairs = (mine.both(other) for mine in found for other in alternatives)
-            # A schema that nothing follows is read by its own keywords.
-            found = [each for each in pairs if each is not None][:_MAX_VARIANTS] or found
+        self._depth += 1
+        try:
+            for alternatives in self._combinations(schema):
+                pairs = (mine.both(other) for mine in found for other in alternatives)
+                # A schema that nothing follows is read by its own keywords.
+                found = [each for each in pairs if each is not None][:_MAX_VARIANTS] or found
+        finally:
+            self._depth -= 1
         return found
 
     def _combinations(self, schema: Mapping[str, Any]) -> Iterator[list[Variant]]:

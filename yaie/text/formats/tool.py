@@ -64,14 +64,20 @@ def _parameters(given: object) -> dict[str, Any]:
 
 def _without_nulls(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without keywords that are null: some generators write them for none."""
-    return {
-        key: value if key in _DATA else _each_without_nulls(value)
-        for key, value in schema.items()
-        if value is not None or key in _DATA
-    }
-
-
-def _each_without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _without_nulls(value)
-    return [_each_without_nulls(each) for each in value] if isinstance(value, list) else value
+    copy: dict[str, Any] = {}
+    waiting: list[tuple[Any, Any]] = [(schema, copy)]  # clients nest deeper than Python recurses
+    while waiting:
+        source, target = waiting.pop()
+        is_list = isinstance(source, list)
+        for key, value in enumerate(source) if is_list else source.items():
+            if value is None and not is_list and key not in _DATA:
+                continue
+            inner = value
+            if isinstance(value, Mapping | list) and key not in _DATA:
+                inner = [] if isinstance(value, list) else {}
+                waiting.append((value, inner))
+            if is_list:
+                target.append(inner)
+            else:
+                target[key] = inner
+    return copy
