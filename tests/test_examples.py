@@ -24,7 +24,7 @@ LOCAL = {
     "tools_loop.py": 'get_weather({"city": "Paris"})',
     "schema.py": "Person(name=",
     "explain_a_miss.py": "date last: 1",
-    "offline_batch.py": '{"question": "Name the capital of Greece."',
+    "offline_batch.py": '{"question": "What is the capital of Greece?"',
 }
 REMOTE = {
     "openai_client.py": "prompt tokens were cached",

@@ -122,7 +122,7 @@ def test_a_taken_port_is_reported_before_loading(
     done = yaie("serve", str(tiny_model_dir), "--port", port)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error[port-taken]: port {port} on 127.0.0.1 is taken")
-    assert "a YAIE server serving tiny listens there" in done.stderr
+    assert "a YAIE server serving tiny listens on it" in done.stderr
 
 
 def test_an_address_of_another_machine_cannot_be_listened_on(

@@ -7,7 +7,9 @@ Settings without an influence on it are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
+
+from msgspec.structs import fields
 
 from yaie.base.errors import ModelUnsupported
 from yaie.models.architecture.quantization_config import read_quantization
@@ -73,7 +75,8 @@ def count() -> str:
 
 def _is_served(ability: str) -> bool:
     if ability == "embeddings":
-        return True in get_args(ModelCapabilities.model_fields["embeddings"].annotation)
+        (field,) = (each for each in fields(ModelCapabilities) if each.name == ability)
+        return bool(field.default)
     return ability not in _NOT_SERVED
 
 

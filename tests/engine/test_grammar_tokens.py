@@ -123,7 +123,7 @@ def test_tokens_behind_a_gap_of_the_vocabulary_have_their_text(tmp_path: Path) -
 
 
 def test_more_tokens_than_logits_are_refused(tokenizer: Tokenizer) -> None:
-    with pytest.raises(ValueError, match="logits of 300"):
+    with pytest.raises(ValueError, match="the model 300 logits"):
         make_tokenizer(tokenizer, vocab_size=300, end_token_ids=[1])
 
 

@@ -9,9 +9,9 @@ import sys
 
 REPORT = """
 import json, sys
-from yaie.kernels import loader
-loaded = loader.load()
-status = loader.status()
+from yaie.kernels import library_search
+loaded = library_search.load()
+status = library_search.status()
 print(json.dumps({
     "loaded": status.loaded, "reason": status.reason, "torch": "torch" in sys.modules,
     "set": loaded.instruction_set if loaded else None,

@@ -16,9 +16,9 @@ from tests.kernels.conftest import make_program
 ROOT = Path(__file__).resolve().parents[2]
 LOAD = """
 from tests.kernels import shared_loader
-from yaie.kernels import loader
+from yaie.kernels import library_search
 shared_loader.install()
-print(loader.status().reason)
+print(library_search.status().reason)
 """
 pytestmark = [pytest.mark.integration, needs_compiler]
 

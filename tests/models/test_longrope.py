@@ -113,5 +113,5 @@ def test_a_context_up_to_the_switch_uses_the_first_table(
 
 def test_a_context_beyond_the_models_is_refused(tmp_path: Path) -> None:
     save(PHI, PHI.build(), tmp_path)
-    with pytest.raises(ConfigError, match=f"made for {WHOLE} tokens"):
+    with pytest.raises(ConfigError, match=f"context length is {WHOLE} tokens"):
         load_model(EngineConfig(model=str(tmp_path), max_model_len=WHOLE + 1))

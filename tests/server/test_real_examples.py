@@ -40,7 +40,7 @@ def test_commands_of_the_pages_work(server: Server, command: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done
-    assert done.stdout.startswith(("{", "data: {"))
+    assert done.stdout.startswith(("{", "data: {", "event: "))
 
 
 def test_there_are_commands() -> None:
