@@ -21,9 +21,10 @@ WHEELS = 20 * 1024**2  # of FlashInfer's slim wheel and all others
 
 def run(script: str, out: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OUT": str(out), "PY": sys.executable, **settings}
-    if CARD.is_dir():
-        inherited = os.environ.get("PYTHONPATH")
-        environment["PYTHONPATH"] = ":".join(filter(None, [str(CARD), inherited]))
+    first = [settings.get("PYTHONPATH"), str(CARD) if CARD.is_dir() else None]
+    paths = list(filter(None, [*first, os.environ.get("PYTHONPATH")]))
+    if paths:
+        environment["PYTHONPATH"] = ":".join(paths)
     command = ["bash", "-c", script]
     return subprocess.run(
         command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True
@@ -93,8 +94,13 @@ def test_the_tree_and_its_wheels_fit_into_what_travels() -> None:
 @pytest.mark.timeout(600)
 def test_the_whole_run_on_a_cpu(tmp_path: Path) -> None:
     out = tmp_path / "out"
+    absent = tmp_path / "absent"  # packages that a bare card machine lacks
+    absent.mkdir()
+    (absent / "gguf.py").write_text("raise ModuleNotFoundError('gguf is not on the card')\n")
     settings = {"DEVICE": "cpu", "SCALE": "tiny", "SMALL": "tiny", "LIMIT": "560"}
-    ran = run(f"bash {SCRIPT}", out, **settings, SITE=str(tmp_path / "site"))
+    ran = run(
+        f"bash {SCRIPT}", out, **settings, SITE=str(tmp_path / "site"), PYTHONPATH=str(absent)
+    )
     log = (out / "log.txt").read_text(encoding="utf-8")
     stages = {name: text.split(",")[0] for name, text in stages_of(out).items() if name != "wheels"}
     assert stages == {

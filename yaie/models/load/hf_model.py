@@ -118,7 +118,6 @@ def build_model(
     `layout` describes the checkpoint's quantized layers. Raises `ModelUnsupported` if the weights
     do not fit the model, or are not finite.
     """
-    from yaie.models.files.gguf.hf_weights import unread_weights
     from yaie.models.quantization.quantized_model import build_quantized
 
     model_class, path = _model_class(architecture), folder.path
@@ -133,6 +132,8 @@ def build_model(
     }
     try:
         if folder.checkpoint.gguf is not None:
+            from yaie.models.files.gguf.hf_weights import unread_weights
+
             tensors = unread_weights(folder.checkpoint.gguf, dtype)
             model, report = model_class.from_pretrained(
                 None, state_dict=tensors, dtype=dtype, **how
