@@ -93,5 +93,5 @@ def test_a_mirror_with_two_fields_swapped_is_refused(monkeypatch: pytest.MonkeyP
     words = "field num_rows of YaieStep in the library is num_segments in Step"
     with pytest.raises(LayoutMismatch, match=words):
         Library(loaded.path)
-    status = LibraryLoader().status()  # the library of this session, compiled before
+    status = LibraryLoader().status()  # the library of this test run, compiled before
     assert not status.loaded and words in status.reason
