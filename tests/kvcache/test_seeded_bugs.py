@@ -190,10 +190,12 @@ def outcomes() -> list[fuzz.Outcome]:
     return [fuzz.run_seed(seed, OPERATIONS) for seed in SEEDS]
 
 
+@pytest.mark.integration
 def test_the_real_code_passes_the_same_runs():
     assert [outcome.error for outcome in outcomes()] == [None] * len(SEEDS)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
 def test_a_seeded_bug_is_caught(bug: Patch, monkeypatch: pytest.MonkeyPatch):
     bug(monkeypatch)

@@ -5,6 +5,7 @@ Called by `RadixTree.check` after every step under test, and when a server is id
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,8 @@ def audit(tree: RadixTree) -> None:
     for node in nodes:
         _audit_chain(node)
     _audit_evictable(tree, nodes)
+    if tree.observer is not None:
+        _audit_blocks(tree, nodes)
     _require(tree.num_nodes == len(nodes), "num_nodes {}, found {}", tree.num_nodes, len(nodes))
 
 
@@ -140,3 +143,21 @@ def _audit_evictable(tree: RadixTree, nodes: list[Node]) -> None:
     _require(len(offered) == len(set(offered)), "a leaf is offered for eviction twice")
     _require(set(offered) == leaves, "the eviction queue is not the set of unpinned leaves")
     _require(len(tree.evictable) == len(leaves), "the eviction queue counts wrongly")
+
+
+def _audit_blocks(tree: RadixTree, nodes: list[Node]) -> None:
+    """Compare the observer's block names with names from all computed tokens."""
+    observer = tree.observer
+    assert observer is not None
+    # By node: the last name on its path, and the computed tokens after that block.
+    ends = {root: (observer.root_name(root), array("i")) for root in tree.roots.values()}
+    total = 0
+    for node in nodes:
+        assert node.parent is not None
+        parent, rest = ends[node.parent]
+        tokens = rest + node.tokens[: node.num_computed]
+        names = observer.name_blocks(tokens, parent, observer.block_size)
+        _require(observer.names_of(node) == names, "{} has other block names than its path", node)
+        ends[node] = (names[-1] if names else parent, tokens[len(names) * observer.block_size :])
+        total += len(names)
+    _require(len(observer) == total, "{} block names, counted {}", len(observer), total)

@@ -266,7 +266,11 @@ class RadixTree(TreeEdits):
 
         Call `advance` after a step's marks: it also makes earlier look-ups stale.
         """
-        node.num_computed = max(node.num_computed, num_computed)
+        before = node.num_computed
+        if num_computed > before:
+            node.num_computed = num_computed
+            if self.observer is not None:
+                self.observer.note_computed(node, before)
 
     def advance(self, num_tokens: int) -> None:
         """Advance the tree's clock by the tokens that a step has processed."""
@@ -324,6 +328,8 @@ class RadixTree(TreeEdits):
         self.evicted.clear()
         self.inside.clear()
         self.num_nodes = self.num_live = 0
+        if self.observer is not None:
+            self.observer.clear()
 
     def check(self) -> None:
         """Recompute every invariant from scratch; raise `InvariantViolated`. For tests, audits."""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
 from yaie.kvcache.node import Cursor, Node, Tokens
 from yaie.kvcache.release import FreeSlots, SlotRelease
 from yaie.kvcache.slots import Extent, SlotAllocator
+
+if TYPE_CHECKING:
+    from yaie.kvcache.cache_events import CacheEvents
 
 
 class TreeEdits:
@@ -38,6 +42,7 @@ class TreeEdits:
         self.num_live = 0  # tokens of nodes with refs
         self._namespaces: dict[Node, Hashable] = {}  # root to namespace
         self._release = (release or FreeSlots()).release
+        self.observer: CacheEvents | None = None  # from the start, or never
 
     # -- edges ----------------------------------------------------------------------------------
 
@@ -83,6 +88,8 @@ class TreeEdits:
         node.add_extents(tail)
         node.num_computed = max(0, node.num_computed - keep)
         self.num_nodes += 1
+        if self.observer is not None:  # first: without its cursors the tail may be removed
+            self.observer.note_split(node, upper)
         self._move_cursors(node, upper, keep)
         node.reuse_class = 0
         if node.entry:
@@ -144,6 +151,8 @@ class TreeEdits:
         node.tokens, node.extents = tokens, array("i")
         for extents in runs:
             node.add_extents(extents)
+        if self.observer is not None:
+            self.observer.note_join(chain)
         for gone in chain[:-1]:
             gone.parent = gone.children = gone.chain = None
         self.num_nodes -= len(chain) - 1
@@ -171,12 +180,16 @@ class TreeEdits:
 
     def _trim(self, leaf: Node, keep: int) -> None:
         """Release an unpinned leaf's slots after its first `keep` tokens."""
+        if self.observer is not None:
+            self.observer.note_loss(leaf, keep)
         self._release(leaf, keep, leaf.cut_extents(keep), self.allocator)
         del leaf.tokens[keep:]
         leaf.num_computed = min(leaf.num_computed, keep)
 
     def _remove(self, leaf: Node) -> None:
         """Remove an unpinned leaf; its parent may become evictable."""
+        if self.observer is not None:
+            self.observer.note_loss(leaf, 0)
         self.evictable.discard(leaf)
         self._release(leaf, 0, leaf.extent_list(), self.allocator)
         parent = leaf.parent
@@ -207,6 +220,8 @@ class TreeEdits:
     # -- refs and cursors -----------------------------------------------------------------------
 
     def _pin(self, node: Node | None, *, is_use: bool = True) -> None:
+        if self.observer is not None and is_use:
+            self.observer.note_use(node)
         while node is not None:
             self._pin_one(node, is_use=is_use)
             node = node.parent
