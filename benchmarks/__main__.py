@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from benchmarks import commands
+from benchmarks.fleet.command import fleet
 from benchmarks.growing_chats.command import chats
 from benchmarks.quality.command import quality
 from benchmarks.schedule.command import schedule
@@ -28,6 +29,7 @@ app.command("chart")(commands.chart)
 app.command("chats")(chats)
 app.command("quality")(quality)
 app.command("schedule")(schedule)
+app.command("fleet")(fleet)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

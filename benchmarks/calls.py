@@ -92,7 +92,7 @@ class Recorder:
         ]
 
 
-def run_worker(descriptor: str) -> int:
+def run_worker(descriptors: list[str]) -> int:
     """Be the engine process, and write its calls to a file at the end."""
     from yaie.engine.core import EngineCore  # imports torch, which the server does without
 
@@ -103,7 +103,7 @@ def run_worker(descriptor: str) -> int:
         recorder.start()
         return core
 
-    status = worker.main([descriptor], load)
+    status = worker.main(descriptors, load)
     sys.setprofile(None)
     found = [(each.at_s, each.name) for each in recorder.events()]
     Path(os.environ[_FILE]).write_text(json.dumps(found), encoding="utf-8")
@@ -287,10 +287,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Python calls of one streamed chat.")
     parser.add_argument("--chats", type=int, default=9)
     parser.add_argument("--list", choices=PHASES, help="print the calls of the last chat's phase")
-    parser.add_argument("descriptor", nargs="?", help=argparse.SUPPRESS)  # of the engine process
+    parser.add_argument("descriptors", nargs="*", help=argparse.SUPPRESS)  # of the engine process
     options = parser.parse_args()
-    if options.descriptor:
-        return run_worker(options.descriptor)
+    if options.descriptors:
+        return run_worker(options.descriptors)
     traced = trace_chats(options.chats)
     if options.list:
         print(*(each.name for each in traced[-1].phases[options.list]), sep="\n")

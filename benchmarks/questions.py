@@ -100,7 +100,8 @@ def engine_answers(
         )
         for q in questions
     ]
-    with LLM(str(folder), quantization=quantization) as llm:
+    settings: dict[str, Any] = {"quantization": quantization}
+    with LLM(str(folder), **settings) as llm:
         outputs = llm.generate(
             prompts, SamplingParams(max_tokens=96, temperature=0), progress=False
         )

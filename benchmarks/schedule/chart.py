@@ -25,7 +25,7 @@ _SPEED = "tokens/s"  # of the ratios, the one that is better when longer
 _SOURCE = "python -m benchmarks schedule --json, then python -m benchmarks.schedule.chart"
 
 # Text that reads on white and on near-black; each is exact where the page's scheme is known.
-_STYLE = """\
+STYLE = """\
 text { font-family: system-ui, sans-serif; fill: #5b6674; font-size: 12px }
 .title { font-size: 17px; font-weight: 600; fill: #3c4754 }
 .name { font-size: 14px; font-weight: 600; fill: #3c4754 }
@@ -54,13 +54,13 @@ def draw_chart(records: Sequence[Record], load: str = "burst") -> str:
         hits, times = _rows(report.hit_shares(in_pool)), _rows(report.time_ratios(in_pool))
         top: float = _TOP
         title = f"Pool of {100 * pool:.0f} %: hits (longer is better)"
-        parts.append(_text("name", left, top, title))
-        top = _bars(hits, left, top + 14, width, parts, as_percent=True)
+        parts.append(text("name", left, top, title))
+        top = bars(hits, left, top + 14, width, parts, as_percent=True)
         waits = {label: row for label, row in times.items() if label != _SPEED}
-        parts.append(_text("name", left, top + 18, "First token over fcfs (shorter is better)"))
-        top = _bars(waits, left, top + 32, width, parts, as_percent=False)
-        parts.append(_text("name", left, top + 18, "Throughput over fcfs (longer is better)"))
-        top = _bars({_SPEED: times[_SPEED]}, left, top + 32, width, parts, as_percent=False)
+        parts.append(text("name", left, top + 18, "First token over fcfs (shorter is better)"))
+        top = bars(waits, left, top + 32, width, parts, as_percent=False)
+        parts.append(text("name", left, top + 18, "Throughput over fcfs (longer is better)"))
+        top = bars({_SPEED: times[_SPEED]}, left, top + 32, width, parts, as_percent=False)
         bottom = max(bottom, top)
         spoken += _spoken(f"pool {100 * pool:.0f} %", times)
     height = bottom + _FOOT
@@ -69,11 +69,11 @@ def draw_chart(records: Sequence[Record], load: str = "burst") -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" '
             f'role="img" aria-label="{label}">',
-            f"<style>{_STYLE}</style>",
-            _text("title", _MARGIN, 28, "Order of admission in a small pool: eight workloads"),
+            f"<style>{STYLE}</style>",
+            text("title", _MARGIN, 28, "Order of admission in a small pool: eight workloads"),
             *_legend(),
             *parts,
-            _text(
+            text(
                 "note",
                 _MARGIN,
                 height - 12,
@@ -92,28 +92,38 @@ def _rows(by_variant: Mapping[str, Mapping[str, float]]) -> Rows:
 def _legend() -> list[str]:
     parts, left = [], float(_MARGIN)
     for variant in VARIANTS:
-        parts.append(_rect(variant, left, 44, 12, 12))
-        parts.append(_text("note", left + 18, 54, variant))
+        parts.append(rect(variant, left, 44, 12, 12))
+        parts.append(text("note", left + 18, 54, variant))
         left += 36 + 7 * len(variant)
     return parts
 
 
-def _bars(
-    rows: Rows, left: float, top: float, width: float, parts: list[str], *, as_percent: bool
+def bars(
+    rows: Rows,
+    left: float,
+    top: float,
+    width: float,
+    parts: list[str],
+    *,
+    as_percent: bool,
+    ours: str = VARIANTS[0],
 ) -> float:
-    """Add groups of bars; return the bottom. Ratios have a dashed line at 1."""
+    """Add groups of bars; return the bottom. Ratios have a dashed line at 1.
+
+    The values of `ours` are bold; bars have their variant as a class.
+    """
     room = width - _LABEL - _VALUE
     longest = max(1.0, *(value for row in rows.values() for value in row.values()))
     start, begin = left + _LABEL, top
     for label, row in rows.items():
         middle = top + _STEP * len(row) / 2 + 4
-        parts.append(_text("label", start - 8, middle, label))
+        parts.append(text("label", start - 8, middle, label))
         for variant, value in row.items():
             length = max(1.0, room * value / longest)
             shown = f"{100 * value:.0f} %" if as_percent else f"{value:.2f}"
-            kind = "value ours" if variant == VARIANTS[0] else "value"
-            parts.append(_rect(variant, start, top, length, _BAR))
-            parts.append(_text(kind, start + length + 4, top + _BAR, shown))
+            kind = "value ours" if variant == ours else "value"
+            parts.append(rect(variant, start, top, length, _BAR))
+            parts.append(text(kind, start + length + 4, top + _BAR, shown))
             top += _STEP
         top += _GAP
     if as_percent:
@@ -131,15 +141,17 @@ def _spoken(pool: str, times: Rows) -> list[str]:
     ]
 
 
-def _rect(kind: str, x: float, y: float, width: float, height: float) -> str:
+def rect(kind: str, x: float, y: float, width: float, height: float) -> str:
+    """Return a bar of a class."""
     return (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{height:g}" '
         'rx="1.5"/>'
     )
 
 
-def _text(kind: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:g}">{escape(text)}</text>'
+def text(kind: str, x: float, y: float, words: str) -> str:
+    """Return a line of text of a class."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:g}">{escape(words)}</text>'
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)

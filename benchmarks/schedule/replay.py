@@ -7,6 +7,7 @@ replaced by the tokens that the server wrote for it, so each turn continues the 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -66,22 +67,30 @@ def replay(
 
     Raises `PeerFailed` if a request is rejected, breaks off, or the replay exceeds `timeout_s`.
     """
-    return asyncio.run(_Replay(base_url, dialect, words).run(workload, timeout_s))
+    return asyncio.run(Replay(base_url, dialect, words).run(workload, timeout_s))
 
 
-class _Replay:
-    """All sessions of a workload, while they run."""
+class Replay:
+    """All sessions of a workload, while they run; a subclass may use several servers."""
 
     def __init__(self, base_url: str, dialect: Dialect, words: Words) -> None:
         self._base_url, self._dialect, self._words = base_url, dialect, words
         self._done: list[Replayed] = []
 
-    async def run(self, workload: Workload, timeout_s: float) -> list[Replayed]:
-        first = [(s, call, self._request(call)) for s in workload.sessions for call in s.first()]
+    async def run(
+        self, workload: Workload, timeout_s: float, arrivals_s: Iterable[float] = ()
+    ) -> list[Replayed]:
+        """Send every session, at once or at its time; return every answer. Raises `PeerFailed`."""
+        starts = itertools.chain(arrivals_s, itertools.repeat(0.0))
+        first = [
+            (at_s, session, call, self._request(call))
+            for at_s, session in zip(starts, workload.sessions, strict=False)
+            for call in session.first()
+        ]
         try:
             async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
-                for session, call, request in first:  # bytes before any clock starts
-                    group.create_task(self._send(group, session, call, request))
+                for at_s, session, call, request in first:  # bytes before any clock starts
+                    group.create_task(self._start(group, at_s, session, call, request))
         except TimeoutError:
             raise PeerFailed(f"{workload.name} took longer than {timeout_s:g} s") from None
         except ExceptionGroup as errors:  # the first that failed; the group cancelled the others
@@ -91,11 +100,18 @@ class _Replay:
             raise PeerFailed(f"{workload.name}: {first_error}") from None
         return self._done
 
+    async def _start(
+        self, group: asyncio.TaskGroup, at_s: float, session: Session, call: Call, request: bytes
+    ) -> None:
+        if at_s:
+            await asyncio.sleep(at_s)
+        await self._send(group, session, call, request)
+
     async def _send(
         self, group: asyncio.TaskGroup, session: Session, call: Call, request: bytes
     ) -> None:
         answer = Answer(call.prompt_len, time.perf_counter())
-        await exchange(self._base_url, request, AnswerStream(self._dialect, answer).read)
+        await self.ask(call, request, answer)
         answer.end_s = time.perf_counter()
         self._done.append(Replayed(call, answer))
         for sample, output in enumerate(call.outputs):
@@ -105,6 +121,10 @@ class _Replay:
             self._words.write(output, token_ids)
         for following in session.after(call):
             group.create_task(self._follow(group, session, following))
+
+    async def ask(self, call: Call, request: bytes, answer: Answer) -> None:
+        """Send the request of a call and read its answer."""
+        await exchange(self._base_url, request, AnswerStream(self._dialect, answer).read)
 
     async def _follow(self, group: asyncio.TaskGroup, session: Session, call: Call) -> None:
         if call.think_s:

@@ -90,6 +90,8 @@ class Live:
 class Script:
     """Sampling progress of a sequence whose output is known."""
 
+    grammar = None
+
     def __init__(self, output: Tokens, reason: FinishReason) -> None:
         self.output = output
         self._reason = reason
@@ -140,7 +142,9 @@ class Simulation:
         self._arrivals: list[tuple[float, int, Session, Call]] = []
         self._numbers = itertools.count()
         self._live: dict[str, Live] = {}
-        for at_s, session in zip(_arrivals(workload, rate, seed), workload.sessions, strict=True):
+        for at_s, session in zip(
+            arrival_times(workload, rate, seed), workload.sessions, strict=True
+        ):
             for call in session.first():
                 self._expect(at_s, session, call)
 
@@ -217,7 +221,7 @@ class Simulation:
             self.served.append(Served(live.call, live.timings))
 
 
-def _arrivals(workload: Workload, rate: float | None, seed: int) -> Iterable[float]:
+def arrival_times(workload: Workload, rate: float | None, seed: int) -> Iterable[float]:
     """Yield the arrival of each session, in seconds."""
     if workload.arrivals_s is not None:
         return workload.arrivals_s

@@ -1,0 +1,1 @@
+"""Fleets of replicas behind a router: simulated, and on this machine."""
