@@ -1,0 +1,1 @@
+"""Batches inside the server: requests without a socket, stored files and running batches."""
