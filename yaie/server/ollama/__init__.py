@@ -1,0 +1,1 @@
+"""Ollama's API: conversations, options, replies and descriptions of models."""
