@@ -202,6 +202,7 @@ def test_requests_that_share_a_row_keep_their_own_tokens(make_core: MakeCore) ->
     assert answers.tokens("schema") == run(make_core(), under(SCHEMA)).tokens("r")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("grammar", "reason"),
     [

@@ -3,7 +3,8 @@
 The limit is in processor seconds of the thread: other work on the machine does not count, nor does
 reading the model's tokenizer before the first grammar. Requests with the same grammar share one
 compilation. A grammar over the limit fails for its callers; its thread finishes, and the result is
-cached.
+cached. Plain grammars and those that the grammar process measures first have separate threads, so
+that a plain one never waits for another process.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from collections.abc import Callable
 from yaie.base.errors import InvalidRequest, Overloaded, RequestFailed, YaieError
 from yaie.base.types import Grammar
 from yaie.engine.grammar.matcher import GrammarState
+from yaie.engine.grammar.source_limits import is_plain
 
 LIMIT_S = 2.0
 LONGEST_S = 20.0  # by the wall clock, for a machine without time for the thread
 MAX_PENDING = 256  # compilations that wait or run
-_MAX_THREADS = 2  # besides those beyond the limit
+_MAX_THREADS = 2  # of each kind, besides those beyond the limit
 _MAX_OVERDUE = 4
 
 Stopwatch = Callable[[], float]  # seconds since its start
@@ -30,10 +32,11 @@ Compile = Callable[[Grammar], GrammarState]
 class Compilation:
     """One grammar on its way, and its result once there is one."""
 
-    __slots__ = ("grammar", "result", "stopwatch")
+    __slots__ = ("grammar", "lane", "result", "stopwatch")
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
+        self.lane = is_plain(grammar)  # of its thread
         self.stopwatch: Stopwatch | None = None  # once it runs
         self.result: GrammarState | YaieError | None = None
 
@@ -57,9 +60,9 @@ class CompilePool:
         self._prepare = prepare
         self._start_stopwatch = start_stopwatch or _start_stopwatch
         self._changed = threading.Condition()
-        self._queue: deque[Compilation] = deque()
+        self._queues: dict[bool, deque[Compilation]] = {True: deque(), False: deque()}
         self._pending: dict[tuple[str, str], Compilation] = {}
-        self._num_threads = 0
+        self._num_threads = {True: 0, False: 0}
 
     def start(self, grammar: Grammar) -> Compilation:
         """Begin to compile a grammar, unless its like is being compiled.
@@ -76,8 +79,8 @@ class CompilePool:
                     f"{len(self._pending)} grammars are waiting to compile; retry later"
                 )
             made = self._pending[key] = Compilation(grammar)
-            self._queue.append(made)
-            self._add_thread()
+            self._queues[made.lane].append(made)
+            self._add_thread(made.lane)
             return made
 
     def outcome(self, compilation: Compilation, param: str) -> GrammarState | YaieError | None:
@@ -90,7 +93,7 @@ class CompilePool:
                 return _for_field(result, param)
             if not compilation.is_overdue:
                 return None
-            self._add_thread()  # start another thread for the rest of the queue
+            self._add_thread(compilation.lane)  # for the rest of the queue
         return InvalidRequest(
             f"{param} takes more than {LIMIT_S:g} s to compile; simplify it", param=param
         )
@@ -100,22 +103,23 @@ class CompilePool:
         with self._changed:
             self._changed.wait(timeout_s)
 
-    def _add_thread(self) -> None:
-        """Start a thread for the queue, if there is room; the caller holds the lock."""
-        num_overdue = sum(each.is_overdue for each in self._pending.values())
+    def _add_thread(self, lane: bool) -> None:
+        """Start a thread for a queue, if there is room; the caller holds the lock."""
+        num_overdue = sum(each.is_overdue for each in self._pending.values() if each.lane is lane)
         room = _MAX_THREADS + min(num_overdue, _MAX_OVERDUE)
-        if self._queue and self._num_threads < room:
-            self._num_threads += 1
-            threading.Thread(target=self._run, name="yaie-grammar", daemon=True).start()
+        if self._queues[lane] and self._num_threads[lane] < room:
+            self._num_threads[lane] += 1
+            name = "yaie-grammar"
+            threading.Thread(target=self._run, args=(lane,), name=name, daemon=True).start()
 
-    def _run(self) -> None:
+    def _run(self, lane: bool) -> None:
         while True:
             self._prepare()
             with self._changed:
-                if not self._queue:
-                    self._num_threads -= 1
+                if not self._queues[lane]:
+                    self._num_threads[lane] -= 1
                     return
-                compilation = self._queue.popleft()
+                compilation = self._queues[lane].popleft()
                 compilation.stopwatch = self._start_stopwatch()
             result: GrammarState | YaieError
             try:

@@ -1,7 +1,8 @@
 """Grammar compiler: makes the `GrammarState` of an answer from its `Grammar`, with llguidance.
 
-Any thread may call it. The model's tokenizer is read at the first grammar. Compiled grammars are
-cached up to a size limit, and the least recently used are evicted.
+Any thread may call it. The model's tokenizer is read at the first grammar. A grammar that is not
+plain is compiled in the grammar process first, and here if it was cheap there. Compiled grammars
+are cached up to their measured size, and the least recently used are evicted.
 """
 
 from __future__ import annotations
@@ -12,24 +13,53 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.base.types import Grammar
-from yaie.engine.grammar.matcher import GrammarState
-from yaie.engine.grammar.source_limits import check_size, check_values
-from yaie.engine.grammar.token_table import make_tokenizer
+from yaie.engine.grammar.grammar_cost import GrammarCost, Spending
+from yaie.engine.grammar.grammar_process import Outcome
+from yaie.engine.grammar.grammar_worker import (
+    COMPILE_S,
+    GrammarWorker,
+    RemoteMatcher,
+    describe_fault,
+    explain_error,
+)
+from yaie.engine.grammar.matcher import GrammarState, MaskPending
+from yaie.engine.grammar.schema_keywords import explain_fault
+from yaie.engine.grammar.schema_recursion import check_recursion
+from yaie.engine.grammar.source_limits import (
+    check_size,
+    check_values,
+    is_expansive,
+    is_plain,
+    plain_bytes,
+)
+from yaie.engine.grammar.token_table import PackedTokens, make_tokenizer, pack_tokens
 
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
 
     from yaie.text.tokenizer import Tokenizer  # it imports transformers: seconds of a start
 
-CACHE_BYTES = 128 * 1024**2
-# Estimates of a compiled grammar: its rules by the length of the source, its automata apart.
-_BYTES_OF_SOURCE = 64  # for each byte
-_BYTES_OF_AUTOMATA = 256 * 1024
+CACHE_BYTES = 64 << 20
+# A grammar within these is followed in the engine's step, under these limits of llguidance.
+_CHEAP_BYTES = 12 << 20
+_CHEAP_S = 1.0
+_STEP_LIMITS = LLParserLimits(
+    step_max_items=20_000, step_lexer_fuel=100_000, max_lexer_states=10_000, verbose_errors=False
+)
+# A row of an ambiguous grammar costs the cube of its items. JSON schemas are not ambiguous.
+_LARK_LIMITS = LLParserLimits(
+    max_items_in_row=1000,
+    step_max_items=20_000,
+    step_lexer_fuel=100_000,
+    max_lexer_states=10_000,
+    verbose_errors=False,
+)
 # JSON as `json.dumps` writes it. One layout only: a model cannot write spaces for ever, and most
 # tokens that a schema determines are forced.
 JSON_FORM: JsonCompileOptions = {
@@ -55,13 +85,13 @@ class GrammarCompiler:
         self._read_tokenizer = read_tokenizer
         self._vocab_size = vocab_size
         self._end_token_ids = [each for each in end_token_ids if 0 <= each < vocab_size]
-        self._limits = LLParserLimits(verbose_errors=False)
         self._tokenizer: LLTokenizer | None = None
         self._tokenizer_lock = threading.Lock()
         self._lock = threading.Lock()  # guards the cache
         self._cache: OrderedDict[tuple[str, str], GrammarState] = OrderedDict()
         self._cache_bytes = cache_bytes
-        self._num_cached_bytes = 0
+        self._costs: WeakSet[GrammarCost] = WeakSet()  # of grammars that anything still uses
+        self.worker = GrammarWorker(self._pack_tokens, cache_bytes)
 
     def find_cached(self, grammar: Grammar) -> GrammarState | None:
         """Return a new state if the grammar's compilation is cached."""
@@ -71,7 +101,15 @@ class GrammarCompiler:
             if found is None:
                 return None
             self._cache.move_to_end(key)
+            if found.cost.is_costly:
+                found.move()
             return found.copy(param=grammar.param)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the compiled grammars in the engine, cached or in use."""
+        with self._lock:
+            return self._num_bytes()
 
     def prepare(self) -> None:
         """Read the tokenizer, unless that is done; a fault is reported by `compile`."""
@@ -87,35 +125,86 @@ class GrammarCompiler:
         if state is not None:
             return state
         check_size(grammar)
+        check_recursion(grammar)
         source = _translate(grammar)
-        matcher = LLMatcher(
-            self._get_tokenizer(grammar.param), source, log_level=0, limits=self._limits
+        tokenizer = self._get_tokenizer(grammar.param)
+        measured = None if is_plain(grammar) else self._measure(grammar, source)
+        num_bytes = plain_bytes(grammar) if measured is None else measured.num_bytes
+        is_costly = not self._make_room(num_bytes) or (
+            measured is not None
+            and (
+                measured.num_bytes > _CHEAP_BYTES
+                or measured.cpu_s > _CHEAP_S
+                or is_expansive(grammar)
+            )
         )
+        matcher: LLMatcher | RemoteMatcher
+        if is_costly:
+            matcher = RemoteMatcher(self.worker, source, [], Spending(), first=measured)
+        else:
+            matcher = LLMatcher(
+                tokenizer,
+                source,
+                log_level=0,
+                limits=_LARK_LIMITS if grammar.kind == "lark" else _STEP_LIMITS,
+            )
         if matcher.is_error():
             raise _invalid(grammar, matcher.get_error())
-        ends = frozenset(self._get_tokenizer(grammar.param).eos_tokens)
         state = GrammarState(
-            matcher, param=grammar.param, vocab_size=self._vocab_size, end_token_ids=ends
+            matcher,
+            self.worker,
+            GrammarCost(source, num_bytes, is_costly=is_costly),
+            param=grammar.param,
+            vocab_size=self._vocab_size,
+            end_token_ids=frozenset(tokenizer.eos_tokens),
         )
-        state.mask()  # here rather than in the first step: it builds the first automata
-        if state.must_end():
-            raise InvalidRequest(
-                f"{grammar.param} matches only the empty text; let it match some text",
-                param=grammar.param,
-            )
+        with contextlib.suppress(MaskPending):
+            state.mask()  # here rather than in the first step: it builds the first automata
+            if state.must_end():
+                raise InvalidRequest(
+                    f"{grammar.param} matches only the empty text; let it match some text",
+                    param=grammar.param,
+                )
+        if not state.cost.is_costly:  # its first mask is no part of a step
+            state.cost = GrammarCost(source, num_bytes)
         self._keep(grammar, state)
         return state.copy()
 
-    def _keep(self, grammar: Grammar, state: GrammarState) -> None:
-        key = (grammar.kind, grammar.source)
+    def _measure(self, grammar: Grammar, source: str) -> Outcome:
+        """Return what a grammar costs in the grammar process.
+
+        Raises `InvalidRequest` if it is wrong or beyond the limits.
+        """
+        outcome = self.worker.measure(source)
+        if outcome.fault and not outcome.is_too_large:
+            raise _invalid(grammar, outcome.fault)
+        if fault := describe_fault(outcome, COMPILE_S, self._cache_bytes):
+            raise InvalidRequest(
+                f"{grammar.param} is too costly to compile: {fault}", param=grammar.param
+            )
+        return outcome
+
+    def _make_room(self, num_bytes: int) -> bool:
+        """Evict grammars for a new one; return False if the grammars in use leave it no room."""
         with self._lock:
-            if key in self._cache:
-                return
-            self._cache[key] = state
-            self._num_cached_bytes += _size_of(key)
-            while self._num_cached_bytes > self._cache_bytes and len(self._cache) > 1:
-                oldest, _ = self._cache.popitem(last=False)
-                self._num_cached_bytes -= _size_of(oldest)
+            while self._cache and self._num_bytes() + num_bytes > self._cache_bytes:
+                self._cache.popitem(last=False)
+            return self._num_bytes() + num_bytes <= self._cache_bytes
+
+    def _num_bytes(self) -> int:
+        return sum(each.num_bytes for each in self._costs)
+
+    def _keep(self, grammar: Grammar, state: GrammarState) -> None:
+        with self._lock:
+            self._costs.add(state.cost)
+            self._cache[grammar.kind, grammar.source] = state
+
+    def _pack_tokens(self) -> PackedTokens:
+        return pack_tokens(
+            self._read_tokenizer(),
+            vocab_size=self._vocab_size,
+            end_token_ids=self._end_token_ids,
+        )
 
     def _get_tokenizer(self, param: str) -> LLTokenizer:
         with self._tokenizer_lock:
@@ -133,10 +222,6 @@ class GrammarCompiler:
                         param=param,
                     ) from None
             return self._tokenizer
-
-
-def _size_of(key: tuple[str, str]) -> int:
-    return _BYTES_OF_AUTOMATA + _BYTES_OF_SOURCE * len(key[1].encode())
 
 
 def _translate(grammar: Grammar) -> str:
@@ -173,5 +258,8 @@ def _lark_of_choices(grammar: Grammar) -> str:
 
 
 def _invalid(grammar: Grammar, reason: str) -> InvalidRequest:
-    shown = " ".join(reason.split())[:400]
-    return InvalidRequest(f"{grammar.param} is invalid: {shown}", param=grammar.param)
+    if grammar.kind == "json_schema":
+        return explain_fault(grammar, reason)
+    return InvalidRequest(
+        f"{grammar.param} is invalid: {explain_error(reason)}", param=grammar.param
+    )

@@ -2,6 +2,9 @@
 
 `GrammarCompiler` makes it; the sequence's `SamplingState` keeps it, also over preemptions. The
 sampler reads its mask, and `observe` advances it. Free of torch.
+
+A state is followed in the engine's step while that is cheap. A grammar beyond its budget there, or
+beyond llguidance's limits, is followed in the grammar process from then on.
 """
 
 from __future__ import annotations
@@ -10,11 +13,22 @@ import numpy as np
 from llguidance import LLMatcher
 from numpy.typing import NDArray
 
-from yaie.base.errors import InvalidRequest, first_line
+from yaie.base.errors import InvalidRequest, YaieError
+from yaie.engine.grammar.grammar_cost import GrammarCost, Spending
+from yaie.engine.grammar.grammar_worker import (
+    LIMIT_ERRORS,
+    GrammarWorker,
+    RemoteMatcher,
+    explain_error,
+)
 
 Mask = NDArray[np.uint32]  # bit i % 32 of word i // 32 is set if token i is allowed
 
 _BITS = 32
+
+
+class MaskPending(YaieError):
+    """The mask of this step is not known yet: its sequence waits, without an error."""
 
 
 class GrammarState:
@@ -29,15 +43,30 @@ class GrammarState:
         "_mask",
         "_matcher",
         "_no_ends",
+        "_tokens",
+        "_worker",
+        "cost",
         "is_over",
         "param",
+        "spending",
     )
 
     def __init__(
-        self, matcher: LLMatcher, *, param: str, vocab_size: int, end_token_ids: frozenset[int]
+        self,
+        matcher: LLMatcher | RemoteMatcher,
+        worker: GrammarWorker,
+        cost: GrammarCost,
+        *,
+        param: str,
+        vocab_size: int,
+        end_token_ids: frozenset[int],
     ) -> None:
         """`param` is the caller's field, for errors; `end_token_ids` are the model's end tokens."""
         self._matcher = matcher
+        self._worker = worker
+        self.cost = cost
+        self.spending = Spending()
+        self._tokens: list[int] = []  # consumed so far
         self._end_token_ids = end_token_ids
         self._no_ends: Mask = np.full(-(-vocab_size // _BITS), 2**_BITS - 1, dtype=np.uint32)
         for token_id in end_token_ids:
@@ -48,16 +77,45 @@ class GrammarState:
         self.is_over = bool(matcher.is_stopped())  # nothing can follow
 
     def copy(self, *, param: str | None = None) -> GrammarState:
-        """Return an independent state at the same position."""
+        """Return an independent state at the same position; with `param` for another request."""
         twin = object.__new__(GrammarState)
-        twin._matcher = self._matcher.deep_copy()
+        twin._worker = self._worker
+        twin.cost = self.cost
+        twin.spending = self.spending if param is None else Spending()
+        twin._tokens = list(self._tokens)
         twin._end_token_ids = self._end_token_ids
         twin._no_ends = self._no_ends
         twin._mask = self._mask
         twin.param = self.param if param is None else param
         twin._keeps_going = self._keeps_going
         twin.is_over = self.is_over
+        twin._matcher = self._matcher.deep_copy()
+        if isinstance(twin._matcher, RemoteMatcher):
+            twin._matcher.spending = twin.spending
         return twin
+
+    def move(self) -> None:
+        """Follow the grammar in the grammar process from here on."""
+        if isinstance(self._matcher, LLMatcher):
+            self.cost.is_costly = True
+            self._matcher = RemoteMatcher(
+                self._worker, self.cost.source, list(self._tokens), self.spending
+            )
+            self._mask = None
+            self.is_over = False
+
+    @property
+    def is_ready(self) -> bool:
+        """False while the grammar process computes the next mask."""
+        if isinstance(self._matcher, LLMatcher):
+            if not self.cost.is_costly:
+                return True
+            self.move()
+            return False
+        if self._mask is None and not self._matcher.is_ready:
+            return False
+        self.is_over = self.is_over or self._matcher.is_stopped()
+        return True
 
     def keep_going(self) -> None:
         """Exclude end tokens from now on while the text can grow."""
@@ -69,20 +127,32 @@ class GrammarState:
         return token_id in self._end_token_ids
 
     def allows(self, token_id: int) -> bool:
-        """Return True if `token_id` may come next; cheaper than a mask."""
-        if self._mask is None and token_id not in self._end_token_ids:
-            return self._matcher.validate_tokens([token_id]) == 1
+        """Return True if `token_id` may come next; cheaper than a mask. Raises as `mask` does."""
+        if (
+            self._mask is None
+            and token_id not in self._end_token_ids
+            and isinstance(self._matcher, LLMatcher)
+        ):
+            began_s = self.cost.now()
+            is_allowed = self._matcher.validate_tokens([token_id]) == 1
+            self.cost.charge(began_s)
+            return is_allowed
         return bool(int(self.mask()[token_id // _BITS]) >> token_id % _BITS & 1)
 
     def mask(self) -> Mask:
         """Return the allowed tokens [ceil(vocabulary / 32)]; computed once for each token.
 
-        Raises `InvalidRequest` if the grammar is too complex at this position.
+        Raises `InvalidRequest` if the grammar is too complex at this position, `MaskPending` if the
+        grammar process is still computing.
         """
         if self._mask is None:
+            began_s = self.cost.now()
+            if isinstance(self._matcher, RemoteMatcher) and not self._matcher.is_ready:
+                raise MaskPending("the mask is being computed")
             filled = self._matcher.compute_bitmask()  # a word longer than needed
-            mask = np.frombuffer(filled, dtype=np.uint32, count=len(self._no_ends))
             self._check()
+            mask = np.frombuffer(filled, dtype=np.uint32, count=len(self._no_ends))
+            self.cost.charge(began_s)
             self._mask = mask
             if self._keeps_going and (growing := mask & self._no_ends).any():
                 self._mask = growing
@@ -103,9 +173,15 @@ class GrammarState:
         if token_id in self._end_token_ids:
             self.is_over = True
             return
+        self._tokens.append(token_id)
+        began_s = self.cost.now()
         if not self._matcher.consume_token(token_id):
-            self._check()
+            try:
+                self._check()
+            except MaskPending:  # it was moved
+                return
         self.is_over = self._matcher.is_stopped()
+        self.cost.charge(began_s)
 
     def find_forced(self) -> list[int]:
         """Return the tokens that must come next, whatever the logits are; often none.
@@ -115,9 +191,19 @@ class GrammarState:
         return [] if self.is_over else self._matcher.compute_ff_tokens()
 
     def _check(self) -> None:
-        if self._matcher.is_error():
-            reason = first_line(ValueError(self._matcher.get_error()))
+        """Raise the matcher's error; one of size in the engine's step only moves the state."""
+        if not self._matcher.is_error():
+            return
+        reason = self._matcher.get_error()
+        if isinstance(self._matcher, RemoteMatcher):
             raise InvalidRequest(
-                f"{self.param} exceeded a limit of the grammar engine: {reason}; simplify it",
+                f"{self.param} is too costly at output token {len(self._tokens)}: {reason}",
                 param=self.param,
             )
+        if any(each in reason for each in LIMIT_ERRORS):
+            self.move()
+            raise MaskPending("the grammar has moved to the grammar process")
+        raise InvalidRequest(
+            f"{self.param} cannot be followed any further: {explain_error(reason)}",
+            param=self.param,
+        )

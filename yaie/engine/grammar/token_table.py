@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
+import msgspec
 from llguidance import LLTokenizer
 
 if TYPE_CHECKING:
@@ -22,11 +23,31 @@ _SPECIAL = b"\xff"  # llguidance's mark of a token that is no text
 _SLICE = 512  # tokens read at a time: a fraction of a millisecond
 # Classes of tokens that a grammar often allows as a whole: text inside a JSON string, and a
 # substring that fits under a maxLength. llguidance's other defaults save no time in JSON.
-_SLICES = [r'[^"\\\x00-\x1F\x7F]{1,30}', r'[^"\\\x00-\x1F\x7F]+']
+SLICES = [r'[^"\\\x00-\x1F\x7F]{1,30}', r'[^"\\\x00-\x1F\x7F]+']
 
 _PAUSE_S = 1e-4  # long enough for a thread that waits for the interpreter lock
 _LONG_PAUSE_S = 0.02  # for steps between two long calls, of a large vocabulary
 _LARGE = 2**15
+
+
+class PackedTokens(msgspec.Struct, frozen=True):
+    """A model's tokenizer as plain values: its JSON, and its tokens as bytes if it has them."""
+
+    vocab_size: int
+    end_token_ids: list[int]
+    json: str
+    tokens: list[bytes] = []
+
+
+def pack_tokens(
+    tokenizer: Tokenizer, *, vocab_size: int, end_token_ids: Sequence[int]
+) -> PackedTokens:
+    """Return a tokenizer's tokens. Raises `ValueError` if it has more of them than logits."""
+    ends, json = list(end_token_ids), tokenizer.fast.to_str()
+    if not tokenizer.is_byte_level or not ends:
+        return PackedTokens(vocab_size, ends, json)
+    table = TokenTable(tokenizer, vocab_size=vocab_size, eos_token_id=ends[0])
+    return PackedTokens(vocab_size, ends, json, list(table.tokens))
 
 
 def _pause() -> None:
@@ -95,7 +116,7 @@ def make_tokenizer(
             tokenizer.fast.to_str(),
             n_vocab=vocab_size,
             eos_token=list(end_token_ids) or None,
-            slices=_SLICES,
+            slices=SLICES,
         )
     pause_s = _LONG_PAUSE_S if vocab_size > _LARGE else 0.0
     time.sleep(pause_s)  # `tokenizer` may have been read just now
@@ -108,4 +129,4 @@ def make_tokenizer(
     )
     table.forget()
     time.sleep(pause_s)
-    return unsliced.with_slices(_SLICES)
+    return unsliced.with_slices(SLICES)
