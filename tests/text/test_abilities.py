@@ -22,14 +22,19 @@ def of(tokenizer: Tokenizer, template: object) -> TemplateAbilities:
     return abilities_of(tokenizer)
 
 
-@pytest.mark.parametrize("template", [None, "", {"rag": "{{ messages }}"}])
+@pytest.mark.parametrize("template", [None, "", {}])
 def test_without_a_template_there_is_no_chat(tokenizer: Tokenizer, template: object) -> None:
     assert of(tokenizer, template) == TemplateAbilities()
 
 
 def test_a_plain_template_chats(tokenizer: Tokenizer) -> None:
     found = of(tokenizer, "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}")
-    assert found == TemplateAbilities(chat=True)
+    assert found == TemplateAbilities(chat=True, tools=True, tool_format="hermes")
+
+
+def test_tools_that_no_parser_reads_are_no_ability(tokenizer: Tokenizer) -> None:
+    tokenizer.hf.chat_template = "{{ messages }}"
+    assert abilities_of(tokenizer, "none") == TemplateAbilities(chat=True)
 
 
 def test_variables_are_those_that_the_template_reads_and_does_not_set(
@@ -45,12 +50,27 @@ def test_variables_are_those_that_the_template_reads_and_does_not_set(
     assert found == expected
 
 
-def test_a_word_that_is_no_variable_is_no_ability(tokenizer: Tokenizer) -> None:
-    assert not of(tokenizer, "You have no tools. {{ messages }}").tools
+def test_variables_that_a_branch_sets_are_the_templates_own(tokenizer: Tokenizer) -> None:
+    found = of(
+        tokenizer,
+        "{%- if messages[0].role == 'system' -%}{%- set sys = messages[0] -%}"
+        "{%- set loop_messages = messages[1:] -%}{%- else -%}"
+        "{%- set loop_messages = messages -%}{%- endif -%}"
+        "{%- if not date_string is defined -%}{%- set date_string = '26 Jul 2024' -%}{%- endif -%}"
+        "{%- set thinking = thinking or false -%}"
+        "{%- for m in loop_messages -%}{%- for k in m -%}{%- if k -%}{%- set c = k -%}{%- endif -%}"
+        "{{ c + sys + date_string }}{%- endfor -%}{%- endfor -%}",
+    )
+    assert found.variables == ("date_string", "thinking")
+
+
+def test_named_templates_show_their_abilities_together(tokenizer: Tokenizer) -> None:
+    found = of(tokenizer, {"tool_use": "{{ messages }}{{ tools }}", "rag": "{{ mood }}"})
+    assert found == TemplateAbilities(True, True, False, ("mood",), "json")
 
 
 def test_a_broken_template_has_no_variables(tokenizer: Tokenizer) -> None:
-    assert of(tokenizer, "{% if %}") == TemplateAbilities(chat=True)
+    assert of(tokenizer, "{% if %}").variables == ()
 
 
 def test_the_built_in_model_calls_tools() -> None:

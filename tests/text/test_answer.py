@@ -49,6 +49,7 @@ def test_text_flows_and_ends(byte_level: Tokenizer) -> None:
     assert [piece.finish_reason for piece in pieces] == [None] * (len(ids) - 1) + ["length"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("stop", [(), ("no such text",)])
 @given(data=st.data())
 def test_the_answer_does_not_depend_on_when_it_is_taken(

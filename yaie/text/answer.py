@@ -251,7 +251,7 @@ class Answer:
         """Token counts so far; tokens after a stop string do not count."""
         return Usage(
             prompt_tokens=len(self.request.prompt_token_ids),
-            completion_tokens=sum(sequence.num_tokens for sequence in self._sequences),
+            completion_tokens=sum(self.num_tokens),
             cached_tokens=self._num_cached_tokens,
             reasoning_tokens=sum(sequence.num_reasoning_tokens for sequence in self._sequences),
         )
@@ -291,6 +291,11 @@ class Answer:
     def finish_reason(self, index: int) -> FinishReason | None:
         """Return the finish reason of one sequence; None while its text grows."""
         return self._sequences[index].finish_reason
+
+    @property
+    def num_tokens(self) -> tuple[int, ...]:
+        """Completion tokens of each sequence so far."""
+        return tuple(sequence.num_tokens for sequence in self._sequences)
 
     def num_undecoded(self, index: int) -> int:
         """Return the number of tokens of one sequence for `decode`."""

@@ -1,39 +1,52 @@
 """`ChatTemplate`: conversations to prompts, through the model's own chat template.
 
-Used by `LLM.chat` and by the server. transformers renders the template in a sandbox; requests
-cannot bring a template. Roles, contents and tool calls are checked and normalized first; other
-fields of a message reach the template unchanged.
+Used by `LLM.chat` and by the server. `TemplateRenderer` renders the template in another process;
+requests cannot bring a template. Roles, contents and tool calls are checked and normalized first;
+other fields of a message reach the template unchanged.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from jinja2 import TemplateError, TemplateSyntaxError
-
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
-from yaie.text.contents import ContentForms, content_text, content_texts, forms_of_roles
+from yaie.text.content_markers import ContentMarkers, MarkedChat, find_markers
+from yaie.text.contents import ContentForms, forms_of_roles
+from yaie.text.folding import TOOLS_IN_SYSTEM, fold, with_past_calls_as_text, with_tools_in_system
 from yaie.text.formats.json_calls import JsonCalls
 from yaie.text.formats.named_calls import KIMI
-from yaie.text.formats.output_format import detect_format
+from yaie.text.formats.output_format import OutputFormat, detect_format
 from yaie.text.past_calls import (
     CALL_REWRITES,
-    read_arguments,
     with_calls_as_text,
     with_numbered_ids,
     with_written_arguments,
 )
-from yaie.text.template_features import free_variables
-from yaie.text.tokenizer import Tokenizer
+from yaie.text.plain_messages import (
+    Message,
+    check_tools_and_options,
+    read_messages,
+    text_of_content,
+)
+from yaie.text.template_features import (
+    choose_template,
+    template_source,
+)
+from yaie.text.template_renderer import (
+    MAX_CHARS,
+    RENDERER,
+    PromptTooLong,
+    TemplateFault,
+    template_parts,
+)
+from yaie.text.tokenizer import Tokenizer, too_long
+from yaie.text.turn_rules import TurnRules, find_rules
 
-MAX_MESSAGES = 10_000
-MAX_TOOLS = 512
-MAX_RENDERED_CHARS = 32 * 1024 * 1024
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-
-# Arguments of transformers' renderer; as template variables they would change its behaviour.
+# Variables that the renderer sets, and arguments of transformers' renderer.
 _RESERVED = frozenset(
     (
         "self", "conversation", "conversations", "messages", "tools", "documents",
@@ -44,28 +57,52 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 _PROBED = ("user", "system", "assistant", "tool")  # roles
-_KEEP_PARTS = ("user", "system")  # parts of other roles are joined where text is shown
-_CALLED = "a_call_in_the_past"  # name of the function in the probe of a template
+# Name and id of the function call in the probe of a template.
+_CALLED = "a_call_in_the_past"
+_CALL_ID = "call00001"
 
-# A template is a program and fails on unknown shapes of messages.
-_TEMPLATE_FAULTS = (
-    TypeError,
-    ValueError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
-_FAULTS = (TemplateError, *_TEMPLATE_FAULTS)
+_VARIABLES = {"tools": None, "documents": None, "add_generation_prompt": False}
+# Text after the content of a continued message: the prompt ends before it.
+_CONTINUED = "qathisanswergoeson"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPrompt:
+    """A conversation's prompt."""
+
+    pieces: tuple[str, ...]  # cut inside markers in the contents, which stay text
+    folds: tuple[str, ...]  # names of the changes by which the template takes the messages
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Facts about one template, found by probes."""
+
+    forms: dict[str, ContentForms]  # by role
+    rules: TurnRules
+    shown_call: str  # a rendered conversation with a call; `_CALLED` itself if the template fails
 
 
 class ChatTemplate:
     """Renderer of conversations for one tokenizer; any thread may call it."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        tool_call_parser: str = "auto",
+        *,
+        trust_markers: bool = False,
+    ) -> None:
+        """Make a renderer; with `trust_markers` markers in contents are control tokens."""
         self._tokenizer = tokenizer
-        self._probed_calls: dict[str, str] = {}  # by template
-        self._forms: dict[str, dict[str, ContentForms]] = {}  # by template
+        self._tool_call_parser = tool_call_parser
+        self._trusts_markers = trust_markers
+        self._markers: dict[str, ContentMarkers] = {}  # by template
 
     def render(
         self,
@@ -77,34 +114,43 @@ class ChatTemplate:
         *,
         continue_final_message: bool = False,
     ) -> list[int]:
-        """Return a conversation's prompt as token ids; messages use OpenAI's format.
-
-        With `continue_final_message` the prompt ends with the content of the last message. Raises
-        `InvalidRequest` with the field name, `UnsupportedParameter` for images and audio, and
-        `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
-        """
-        text = self.render_text(
+        """Return a conversation's prompt as token ids. Raises as `make_prompt` and `encode`."""
+        prompt = self.make_prompt(
             messages,
             tools,
             add_generation_prompt,
             template_kwargs,
             continue_final_message=continue_final_message,
+            max_tokens=max_tokens,
         )
-        return self._tokenizer.encode(
-            text, add_special_tokens=False, max_tokens=max_tokens, name="messages"
-        )
+        return self.encode(prompt, max_tokens)
+
+    def encode(self, prompt: ChatPrompt, max_tokens: int | None = None) -> list[int]:
+        """Return a prompt's token ids.
+
+        Raises `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
+        """
+        return self._tokenizer.encode_pieces(prompt.pieces, max_tokens, "messages")
 
     def reads(self, name: str) -> bool:
-        """Return True if the template reads this variable."""
-        return name in free_variables(self.source)
+        """Return True if the template reads this variable, or shows tools as text."""
+        if name == "tools" and isinstance(self.format.syntax, JsonCalls):
+            return True
+        return name in template_parts(self.source).variables
+
+    @property
+    def _reads_tools(self) -> bool:
+        return "tools" in template_parts(self.source).variables
+
+    @property
+    def format(self) -> OutputFormat:
+        """Format of the model's answers."""
+        return detect_format(self.source, self._tool_call_parser)
 
     @property
     def source(self) -> str:
         """Template text, or the text of all named templates."""
-        template = self._tokenizer.hf.chat_template or ""
-        if isinstance(template, dict):
-            return "\n".join(map(str, template.values()))
-        return str(template)
+        return template_source(self._tokenizer)
 
     def render_text(
         self,
@@ -115,9 +161,31 @@ class ChatTemplate:
         *,
         continue_final_message: bool = False,
     ) -> str:
-        """Return the prompt's text. Raises as `render` does.
+        """Return the prompt's text. Raises as `make_prompt`."""
+        return self.make_prompt(
+            messages,
+            tools,
+            add_generation_prompt,
+            template_kwargs,
+            continue_final_message=continue_final_message,
+        ).text
 
-        Ignores variables in `template_kwargs` that the template does not read.
+    def make_prompt(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = True,
+        template_kwargs: Mapping[str, Any] | None = None,
+        *,
+        continue_final_message: bool = False,
+        max_tokens: int | None = None,
+    ) -> ChatPrompt:
+        """Return a conversation's prompt; messages use OpenAI's format.
+
+        With `continue_final_message` the prompt ends with the content of the last message. Ignores
+        variables in `template_kwargs` that the template does not read. Raises `InvalidRequest`
+        with the field name, `UnsupportedParameter` for images and audio, `TemplateTooCostly`, and
+        `ContextLengthExceeded` if the text certainly has more than `max_tokens`.
         """
         if (fault := self._tokenizer.chat_template_fault) is not None:
             raise InvalidRequest(
@@ -125,8 +193,7 @@ class ChatTemplate:
                 "(/v1/completions, LLM.generate, yaie run --raw), or set --chat-template plain",
                 param="messages",
             )
-        _check_shapes(tools, template_kwargs)
-        _check_sizes(messages, tools)
+        check_tools_and_options(tools, template_kwargs)
         for name in template_kwargs or {}:
             if name in _RESERVED:
                 raise UnsupportedParameter(
@@ -134,223 +201,185 @@ class ChatTemplate:
                     f"set",
                     param=f"chat_template_kwargs.{name}",
                 )
-        conversation = self._conversation(messages)
-        if continue_final_message and not conversation[-1]["content"]:
-            raise InvalidRequest(
-                "continue_final_message needs a last message with text; add text, or omit the "
-                "field",
-                param="continue_final_message",
-            )
-        given = template_kwargs or {}
-        try:
-            text = self._apply(
-                conversation,
-                tools=[dict(tool) for tool in tools] if tools else None,
-                add_generation_prompt=add_generation_prompt,
-                continue_final_message=continue_final_message,
-                tokenize=False,
-                **{name: value for name, value in given.items() if self.reads(name)},
-            )
-        except TemplateSyntaxError as error:
-            raise InvalidRequest(
-                f"the model's chat template is broken: {_short(error)}; "
-                "send a prompt instead, or repair the template",
-                param="messages",
-            ) from error
-        except TemplateError as error:
-            raise InvalidRequest(
-                f"the model's chat template refuses these messages: {_short(error)}",
-                param="messages",
-            ) from error
-        except _TEMPLATE_FAULTS as error:
-            if continue_final_message and isinstance(error, ValueError):
-                raise InvalidRequest(
-                    "continue_final_message is not supported: the model's chat template changes "
-                    "the last message; send it at the start of a prompt to /v1/completions",
-                    param="continue_final_message",
-                ) from error
-            raise InvalidRequest(
-                "the model's chat template cannot render these messages "
-                f"({type(error).__name__}); check their fields",
-                param="messages",
-            ) from error
+        plain = read_messages(messages)
+        given = {name: each for name, each in (template_kwargs or {}).items() if self.reads(name)}
+        template = choose_template(self._tokenizer.hf.chat_template, with_tools=bool(tools))
+        markers = self._find_markers(template)
+        chat = markers.mark(plain, tools, given)
+        conversation, folds = self._fit(chat, template)
+        last = conversation[-1]
         if continue_final_message:
-            text = _with_last_blanks(text, conversation[-1]["content"])
-        if len(text) > MAX_RENDERED_CHARS:
-            raise InvalidRequest(
-                f"the rendered conversation has {len(text)} characters; "
-                f"at most {MAX_RENDERED_CHARS} are read",
-                param="messages",
+            if not last["content"]:
+                raise InvalidRequest(
+                    "continue_final_message needs a last message with text; add text, or omit the "
+                    "field",
+                    param="continue_final_message",
+                )
+            conversation = [*conversation[:-1], _with_mark(last)]
+        most = MAX_CHARS if max_tokens is None else self._tokenizer.most_chars(max_tokens)
+        try:
+            text = _apply(
+                template,
+                conversation,
+                {
+                    **dict(self._special_tokens),
+                    "tools": chat.tools,
+                    "add_generation_prompt": add_generation_prompt and not continue_final_message,
+                    **chat.options,
+                },
+                most or MAX_CHARS,
             )
-        return text
+        except PromptTooLong as failure:
+            if max_tokens is None or most is None or most > MAX_CHARS:
+                raise
+            raise too_long("messages", max_tokens + 1, max_tokens) from failure
+        except TemplateFault as failure:
+            raise _refusal(failure) from failure
+        if continue_final_message:
+            text = _cut_at_mark(text, last)
+        return ChatPrompt(markers.cut(text, chat.sentinel), folds)
 
-    def _conversation(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the messages as the template reads them. Raises `InvalidRequest`."""
-        conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
-        conversation = self._with_calls_shown(self._with_reasoning_named(conversation))
-        forms = self._forms_of_roles()
-        for at, (given, message) in enumerate(zip(messages, conversation, strict=True)):
-            form = forms.get(message["role"], ContentForms())
-            listed = None
-            if message["role"] in _KEEP_PARTS and not isinstance(given.get("content"), str | None):
-                listed = content_texts(given["content"], f"messages[{at}].content")
-            message["content"] = form.fit(message["content"], listed)
-        return conversation
+    def check(self) -> None:
+        """Render each template that conversations may get; later ones do not wait for it.
 
-    def _with_reasoning_named(self, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if "thinking" in self.source:  # the name of some templates
-            for message in conversation:
-                if "reasoning_content" in message:
-                    message.setdefault("thinking", message["reasoning_content"])
-        return conversation
+        Raises `TemplateTooCostly`.
+        """
+        if self._tokenizer.has_chat_template:
+            for with_tools in (False, True):
+                template = choose_template(self._tokenizer.hf.chat_template, with_tools=with_tools)
+                self._find_facts(template)
+                self._find_markers(template)
 
-    def _with_calls_shown(self, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _fit(self, chat: MarkedChat, template: str) -> tuple[list[Message], tuple[str, ...]]:
+        """Return the messages as the template reads them, and the names of the changes."""
+        facts, syntax, conversation = self._find_facts(template), self.format.syntax, chat.messages
+        added: tuple[str, ...] = ()
+        if isinstance(syntax, JsonCalls) and not self._reads_tools:
+            if not any(sign in facts.shown_call for sign in (_CALLED, _CALL_ID)):
+                conversation = with_past_calls_as_text(conversation, syntax)
+            if chat.tools:
+                conversation = with_tools_in_system(conversation, chat.tools, syntax)
+                added = (TOOLS_IN_SYSTEM,)
+        conversation, folds = fold(self._with_calls_shown(conversation, facts), facts.rules)
+        for message in conversation:
+            content = message["content"]
+            form = facts.forms.get(message["role"], ContentForms())
+            parts = None if isinstance(content, str) else content
+            message["content"] = form.fit(text_of_content(content), parts)
+        return conversation, (*added, *folds)
+
+    def _with_calls_shown(self, conversation: list[Message], facts: _Facts) -> list[Message]:
         if any(message.get("tool_calls") for message in conversation):
-            if f"{{'{_CALLED}'" in self._probe_call():  # an object that was printed
+            if f"{{'{_CALLED}'" in facts.shown_call:  # an object that was printed
                 return [with_written_arguments(message) for message in conversation]
-            if detect_format(self.source).syntax is KIMI:
+            syntax = detect_format(self.source).syntax
+            if syntax is KIMI:
                 return with_numbered_ids(conversation)
-            syntax = self._syntax_of_hidden_calls()
-            if syntax is not None:
+            # The templates of LFM2 and Granite 3.3 show tool results without the calls.
+            is_hidden = self._reads_tools and _CALLED not in facts.shown_call
+            if is_hidden and isinstance(syntax, JsonCalls):
                 return [with_calls_as_text(message, syntax) for message in conversation]
         return conversation
 
-    def _forms_of_roles(self) -> dict[str, ContentForms]:
-        """Return the content formats that the template shows, by role."""
-        source = self.source
-        if source not in self._forms:
-            self._forms[source] = forms_of_roles(self._rendered, _PROBED)
-        return self._forms[source]
+    def _find_facts(self, template: str) -> _Facts:
+        return _probe(template, self._special_tokens)
 
-    def _rendered(self, conversation: list[dict[str, Any]]) -> str:
-        """Return a prompt, or an empty one if the template fails."""
+    @property
+    def _special_tokens(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self._tokenizer.hf.special_tokens_map.items())
+
+    def _find_markers(self, template: str) -> ContentMarkers:
+        if template not in self._markers:
+            self._markers[template] = self._make_markers(template)
+        return self._markers[template]
+
+    def _make_markers(self, template: str) -> ContentMarkers:
+        if self._trusts_markers:
+            return ContentMarkers((), (), None)
+        tokenizer, literals = self._tokenizer, template_parts(template).literals
+        markers = find_markers(tokenizer.marker_ids, tokenizer.special_ids, template)
+        thinking = detect_format(template).thinking
+        splits = thinking is not None and thinking.closer in literals
+        return ContentMarkers(markers, literals, thinking if splits else None)
+
+
+@lru_cache(maxsize=16)
+def _probe(template: str, special_tokens: tuple[tuple[str, str], ...]) -> _Facts:
+    """Return the facts about a template. Raises `TemplateTooCostly`."""
+
+    def render(conversation: list[Message]) -> str:
         try:
-            return self._apply(conversation, tokenize=False)
-        except _FAULTS:
+            return _apply(template, conversation, dict(special_tokens))
+        except TemplateFault:
             return ""
 
-    def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
-        """Apply the template; if it fails on past calls, rewrite them first."""
-        apply = self._tokenizer.hf.apply_chat_template
-        try:
-            return str(apply(conversation, **options))
-        except _FAULTS:
-            for rewrite in CALL_REWRITES:
-                rewritten = [rewrite(message) for message in conversation]
-                if rewritten != conversation:
-                    with contextlib.suppress(*_FAULTS):
-                        return str(apply(rewritten, **options))
-            raise
-
-    def _syntax_of_hidden_calls(self) -> JsonCalls | None:
-        """Return the syntax in which calls must be text; None if the template shows calls.
-
-        The templates of LFM2 and Granite 3.3 show tool results without the calls.
-        """
-        syntax = detect_format(self.source).syntax if self.reads("tools") else None
-        if not isinstance(syntax, JsonCalls) or _CALLED in self._probe_call():
-            return None
-        return syntax
-
-    def _probe_call(self) -> str:
-        """Return a rendered conversation with a call; `_CALLED` itself if the template fails."""
-        source = self.source
-        if source not in self._probed_calls:
-            function = {"name": _CALLED, "arguments": {_CALLED: ""}}
-            calls = [{"id": "call00001", "type": "function", "function": function}]
-            said = {"role": "assistant", "content": "", "tool_calls": calls}
-            probe: list[dict[str, Any]] = [{"role": "user", "content": "x"}, said]
-            self._probed_calls[source] = self._rendered(probe) or _CALLED
-        return self._probed_calls[source]
+    forms = forms_of_roles(render, _PROBED)
+    function = {"name": _CALLED, "arguments": {_CALLED: ""}}
+    calls = [{"id": _CALL_ID, "type": "function", "function": function}]
+    said = {"role": "assistant", "content": "", "tool_calls": calls}
+    shown_call = render([{"role": "user", "content": "x"}, said]) or _CALLED
+    return _Facts(forms, find_rules(render, forms), shown_call)
 
 
-def _with_last_blanks(text: str, content: object) -> str:
-    """Return a prompt that ends with the blanks of a content, which some templates trim."""
-    blanks = content[len(content.rstrip()) :] if isinstance(content, str) else ""
-    return text if text.endswith(blanks) else text + blanks
+def _apply(
+    template: str,
+    conversation: list[Message],
+    variables: Mapping[str, Any],
+    max_chars: int = MAX_CHARS,
+) -> str:
+    """Apply a template; if it fails on past calls, rewrite them first."""
 
-
-def _check_sizes(
-    messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None
-) -> None:
-    if not messages:
-        raise InvalidRequest("messages is empty; send at least one message", param="messages")
-    if len(messages) > MAX_MESSAGES:
-        raise InvalidRequest(
-            f"messages has {len(messages)} entries; at most {MAX_MESSAGES} are read",
-            param="messages",
-        )
-    if tools and len(tools) > MAX_TOOLS:
-        raise InvalidRequest(
-            f"tools has {len(tools)} entries; at most {MAX_TOOLS} are read", param="tools"
+    def render(messages: list[Message]) -> str:
+        return RENDERER.render(
+            template, {**_VARIABLES, **variables, "messages": messages}, max_chars
         )
 
+    try:
+        return render(conversation)
+    except TemplateFault:
+        for rewrite in CALL_REWRITES:
+            rewritten = [rewrite(message) for message in conversation]
+            if rewritten != conversation:
+                with contextlib.suppress(TemplateFault):
+                    return render(rewritten)
+        raise
 
-def _check_shapes(tools: object, template_kwargs: object) -> None:
-    """Raise for wrong types here: the errors of a template would name neither argument."""
-    if template_kwargs is not None and not isinstance(template_kwargs, Mapping):
-        raise InvalidRequest("chat_template_kwargs must be an object", param="chat_template_kwargs")
-    if tools is not None and (isinstance(tools, str) or not isinstance(tools, Sequence)):
-        raise InvalidRequest("tools must be a list of objects", param="tools")
-    for at, tool in enumerate(tools or ()):
-        if not isinstance(tool, Mapping):
-            raise InvalidRequest(f"tools[{at}] must be an object", param=f"tools[{at}]")
+
+def _refusal(fault: TemplateFault) -> InvalidRequest:
+    """Return the refusal of messages whose template failed."""
+    shown = fault.message or fault.error
+    return InvalidRequest(
+        {
+            "syntax": f"the model's chat template is broken: {shown}; send a prompt instead, or "
+            "repair the template",
+            "refused": f"the model's chat template refuses these messages: {shown}",
+            "failed": f"the model's chat template cannot render these messages ({fault.error}); "
+            "check their fields",
+        }[fault.kind],
+        param="messages",
+    )
 
 
-def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
-    """Return a message as templates expect it: content as a string, arguments as an object."""
-    where = f"messages[{at}]"
-    if not isinstance(message, Mapping):
-        raise InvalidRequest(f"{where} must be an object", param=where)
-    role = message.get("role")
-    if role not in ROLES:
+def _with_mark(message: Message) -> Message:
+    """Return a message with a mark after its text."""
+    content = message["content"]
+    if isinstance(content, str):
+        return {**message, "content": content + _CONTINUED}
+    return {
+        **message,
+        "content": [*content[:-1], {**content[-1], "text": content[-1]["text"] + _CONTINUED}],
+    }
+
+
+def _cut_at_mark(text: str, message: Message) -> str:
+    """Return a prompt up to its mark. Raises `InvalidRequest` if the content is not before it."""
+    content = message["content"]
+    shown = content if isinstance(content, str) else content[-1]["text"]
+    prompt, mark, _ = text.rpartition(_CONTINUED)
+    if not mark or shown.strip() not in prompt:
         raise InvalidRequest(
-            f"{where}.role must be one of {', '.join(ROLES)}", param=f"{where}.role"
+            "continue_final_message is not supported: the model's chat template changes "
+            "the last message; send it at the start of a prompt to /v1/completions",
+            param="continue_final_message",
         )
-    plain = {key: value for key, value in message.items() if value is not None}
-    if role == "developer":  # OpenAI's newer name for the system message
-        plain["role"] = "system"
-    content = message.get("content")
-    if content is None:
-        if role != "assistant":
-            raise InvalidRequest(f"{where}.content is missing", param=f"{where}.content")
-        plain["content"] = ""
-    else:
-        plain["content"] = content_text(content, f"{where}.content")
-    reasoning = _reasoning(message, where)
-    if reasoning is not None:
-        plain["reasoning_content"] = reasoning
-    if message.get("tool_calls") is not None:
-        plain["tool_calls"] = _plain_tool_calls(message["tool_calls"], f"{where}.tool_calls")
-    return plain
-
-
-def _reasoning(message: Mapping[str, Any], where: str) -> str | None:
-    """Return the reasoning of a past answer; clients name it `reasoning_content` or `reasoning`."""
-    for name in ("reasoning_content", "reasoning"):
-        reasoning = message.get(name)
-        if reasoning is not None and not isinstance(reasoning, str):
-            raise InvalidRequest(f"{where}.{name} must be a string", param=f"{where}.{name}")
-        if reasoning is not None:
-            return reasoning
-    return None
-
-
-def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
-    if not isinstance(calls, Sequence) or isinstance(calls, str):
-        raise InvalidRequest(f"{where} must be a list", param=where)
-    plain = []
-    for at, call in enumerate(calls):
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise InvalidRequest(
-                f"{where}[{at}].function must be an object with a name",
-                param=f"{where}[{at}].function",
-            )
-        arguments = read_arguments(function.get("arguments", {}))
-        plain.append({**call, "function": {**function, "arguments": arguments}})
-    return plain
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return prompt

@@ -96,14 +96,16 @@ def forms_of_roles(render: Render, roles: Sequence[str]) -> dict[str, ContentFor
     for role in roles:
         whole = " ".join(_WORDS)
         found[role] = ContentForms(
-            text=_shown(render, role, whole, found),
-            parts=_shown(render, role, as_parts(_WORDS), found),
-            first_part=_shown(render, role, as_parts([whole]), found),
+            text=_is_shown(render, role, whole, found),
+            parts=_is_shown(render, role, as_parts(_WORDS), found),
+            first_part=_is_shown(render, role, as_parts([whole]), found),
         )
     return found
 
 
-def _shown(render: Render, role: str, content: Content, forms: Mapping[str, ContentForms]) -> bool:
+def _is_shown(
+    render: Render, role: str, content: Content, forms: Mapping[str, ContentForms]
+) -> bool:
     """Return True if the prompt contains both words, and not as a Python repr."""
     before = [
         {"role": other, "content": forms.get(other, ContentForms()).fit(_OTHER, None)}

@@ -86,10 +86,10 @@ def merged(parts: Iterable[Part]) -> list[Part]:
             runs[-1].append(part)
         else:
             runs.append([part])
-    return [_joined(run) for run in runs]
+    return [_join(run) for run in runs]
 
 
-def _joined(run: list[Part]) -> Part:
+def _join(run: list[Part]) -> Part:
     first = run[0]
     if len(run) == 1:
         return first

@@ -12,7 +12,22 @@ from yaie.text.formats.json_calls import JsonCalls
 
 _TOKENS = re.compile(r'\\.|["{}\[\],]', re.DOTALL)  # JSON tokens that brackets depend on
 _MAX_CLOSINGS = 64
+# Parameter of the function that stands for a custom tool, a tool that takes a text.
+INPUT = "input"
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+
+
+def as_function_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the call of a custom tool as a function's, with the text as its one argument.
+
+    Other calls are unchanged.
+    """
+    custom = call.get("custom")
+    if call.get("type") != "custom" or not isinstance(custom, Mapping):
+        return call
+    function = {"name": custom.get("name"), "arguments": {INPUT: custom.get(INPUT, "")}}
+    rest = {name: value for name, value in call.items() if name != "custom"}
+    return {**rest, "type": "function", "function": function}
 
 
 def read_arguments(given: object) -> object:
@@ -130,12 +145,13 @@ def with_numbered_ids(conversation: list[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def with_calls_as_text(message: dict[str, Any], syntax: JsonCalls) -> dict[str, Any]:
-    """Return a message with its calls after its text, as the model writes them."""
+    """Return a message whose calls are text after its text, as the model writes them."""
     if not message.get("tool_calls"):
         return message
-    functions = [call["function"] for call in message["tool_calls"]]
+    text = dict(message)
+    functions = [call["function"] for call in text.pop("tool_calls")]
     calls = syntax.text_of([(each["name"], _write(each["arguments"])) for each in functions])
-    return {**message, "content": "\n".join(filter(None, (message["content"], calls)))}
+    return {**text, "content": "\n".join(filter(None, (message["content"], calls)))}
 
 
 def _short(call_id: str) -> str:

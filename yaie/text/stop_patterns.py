@@ -219,7 +219,9 @@ class _Translator:
             case "flags":
                 source = self._read_flags(token)
             case "other_group":
-                raise self._unsupported(_OTHER_GROUPS.get(text[:3], f"an unknown group {text!r}"))
+                raise self._refuse_pattern(
+                    _OTHER_GROUPS.get(text[:3], f"an unknown group {text!r}")
+                )
             case "close":
                 source = self._close()
             case "quantifier":
@@ -236,7 +238,7 @@ class _Translator:
         on, off = token["on"], token["off"] or ""
         for flag in "xL":
             if flag in on:
-                raise self._unsupported(f"the flag {flag}")
+                raise self._refuse_pattern(f"the flag {flag}")
         self._sets_case = self._sets_case or "i" in on + off
         is_ascii = ("a" in on or self._is_ascii[-1]) and "u" not in on
         scope = "".join(flag for flag in "ims" if flag in on and flag not in off)
@@ -276,7 +278,7 @@ class _Translator:
         if self._is_repeated:
             raise self._fault("repeats a repetition; group the inner repetition")
         if token["way"] == "+":
-            raise self._unsupported("a possessive quantifier")
+            raise self._refuse_pattern("a possessive quantifier")
         self._is_repeated = True
         if token["bounds"]:
             least, comma, most = token["bounds"].partition(",")
@@ -292,9 +294,9 @@ class _Translator:
             ascii_only = _ASCII[escape] if in_class else f"(?-i:[{_ASCII[escape]}])"
             return ascii_only if self._is_ascii[-1] else escape
         if not in_class and sign in _OUTSIDE:
-            raise self._unsupported(f"'{escape}', a place in the text")
+            raise self._refuse_pattern(f"'{escape}', a place in the text")
         if not in_class and sign in _GROUP_NUMBERS:
-            raise self._unsupported("a back reference")
+            raise self._refuse_pattern("a back reference")
         if len(sign) == 1 and sign.isascii() and sign.isalnum() and sign not in "abfnrtv0":
             raise self._fault(f"has the unknown escape {escape!r}")
         return escape
@@ -314,7 +316,7 @@ class _Translator:
 
     def _read_character(self, sign: str) -> str:
         if sign in "^$":
-            raise self._unsupported(f"{sign!r}, a place in the text")
+            raise self._refuse_pattern(f"{sign!r}, a place in the text")
         if sign == "[":
             raise self._fault("has a '[' without a ']'")
         if sign == "\\":
@@ -324,7 +326,7 @@ class _Translator:
             return sign
         return self._add(sign if sign == "." else regex.escape(sign), 1)
 
-    def _unsupported(self, thing: str) -> InvalidRequest:
+    def _refuse_pattern(self, thing: str) -> InvalidRequest:
         return self._fault(f"has {thing}: streaming search does not support it; omit it")
 
     def _fault(self, fact: str) -> InvalidRequest:

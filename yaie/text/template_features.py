@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, TemplateError, meta
-from jinja2.ext import loopcontrols
-
-from yaie.base.errors import ConfigError
+from yaie.base.errors import ConfigError, InvalidRequest
+from yaie.text.formats.json_calls import JsonCalls
 from yaie.text.formats.output_format import detect_format
+from yaie.text.template_renderer import RENDERER, template_parts
 from yaie.text.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -22,8 +21,6 @@ PLAIN_TEMPLATE = (
     "{% for message in messages %}{{ message.role | capitalize }}: {{ message.content }}\n"
     "{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}"
 )
-
-_TRAINING_MARK = re.compile(r"\{%-?\s*(end)?generation\s*-?%\}")  # transformers' own tag
 
 # Set by the renderer, or by separate request fields.
 _SET_ELSEWHERE = frozenset(
@@ -40,54 +37,83 @@ class TemplateAbilities:
     """Abilities by the chat template; all False without one."""
 
     chat: bool = False
-    tools: bool = False  # the template shows tool definitions to the model
+    tools: bool = False  # the model sees tool definitions, by its template or as text
     reasoning: bool = False  # the template knows thoughts before an answer
     variables: tuple[str, ...] = ()  # for `chat_template_kwargs`
     tool_format: str | None = None  # tool-call format, as in `--tool-call-parser`
 
 
 def abilities_of(tokenizer: Tokenizer, tool_call_parser: str = "auto") -> TemplateAbilities:
-    """Return the abilities that the tokenizer's default chat template shows.
+    """Return the abilities that the tokenizer's chat templates show.
 
     `tool_call_parser` names the format of calls; "auto" finds it in the template.
     """
     if not tokenizer.has_chat_template:
         return TemplateAbilities()
-    template = tokenizer.hf.chat_template
-    text = template["default"] if isinstance(template, dict) else template
-    names = free_variables(text)
+    text = template_source(tokenizer)
+    names = template_parts(text).variables
     form = detect_format(text, tool_call_parser)
+    tools = "tools" in names or isinstance(form.syntax, JsonCalls)
     return TemplateAbilities(
         chat=True,
-        tools="tools" in names,
+        tools=tools,
         reasoning=form.thinking is not None or any(mark in text for mark in _REASONING_MARKS),
         variables=tuple(sorted(names - _SET_ELSEWHERE - set(tokenizer.hf.special_tokens_map))),
-        tool_format=form.syntax.name if form.syntax is not None and "tools" in names else None,
+        tool_format=form.syntax.name if form.syntax is not None and tools else None,
     )
 
 
-@lru_cache(maxsize=16)  # parsed for every request otherwise
-def free_variables(template: str) -> frozenset[str]:
-    """Return the variables that a template reads and does not set; none for a broken one."""
-    environment = Environment(extensions=[loopcontrols])
-    try:
-        tree = environment.parse(_TRAINING_MARK.sub("", template))
-    except TemplateError:
-        return frozenset()
-    return frozenset(meta.find_undeclared_variables(tree))
+def template_source(tokenizer: Tokenizer) -> str:
+    """Return the template's text, or the text of all named templates."""
+    template = tokenizer.hf.chat_template or ""
+    if isinstance(template, dict):
+        return "\n".join(map(str, template.values()))
+    return str(template)
+
+
+def choose_template(template: str | Mapping[str, str], *, with_tools: bool) -> str:
+    """Return the text of a template, or of the named template for a conversation.
+
+    `tool_use` is for conversations with tools; others get `default`, or the first one that expects
+    neither tools nor documents.
+    """
+    if isinstance(template, str):
+        return template
+    if with_tools and "tool_use" in template:
+        return template["tool_use"]
+    others = (name for name in template if name not in ("tool_use", "rag"))
+    names = ("default", *others, "tool_use", "rag")
+    return next(template[name] for name in names if name in template)
 
 
 def set_chat_template(tokenizer: Tokenizer, wanted: str | None) -> None:
     """Give a tokenizer the template of a file, or the plain one if it has none.
 
-    Raises `ConfigError` for a file that cannot be read.
+    Starts the process that renders it. Raises `ConfigError` for a file that cannot be read.
     """
+    if wanted is not None or tokenizer.hf.chat_template:
+        RENDERER.start()
     if wanted is None or (wanted == PLAIN and tokenizer.has_chat_template):
         return
     if wanted == PLAIN:
         logger.warning("the model has no chat template; conversations use the plain format")
     tokenizer.hf.chat_template = PLAIN_TEMPLATE if wanted == PLAIN else _read(wanted)
     tokenizer.__dict__.pop("chat_template_fault", None)  # it was found for the other template
+
+
+def with_template(tokenizer: Tokenizer, text: str) -> Tokenizer:
+    """Return a tokenizer like this one with another chat template.
+
+    Raises `InvalidRequest` for a template that is not text with Jinja tags.
+    """
+    if not isinstance(text, str) or "{" not in text:
+        raise InvalidRequest(
+            "chat_template must be a Jinja template as text; for a file give its content",
+            param="chat_template",
+        )
+    hf = copy(tokenizer.hf)
+    hf.chat_template = text
+    return Tokenizer(hf, tokenizer.path)
 
 
 def _read(path: str) -> str:

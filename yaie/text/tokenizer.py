@@ -7,19 +7,19 @@ the work and releases the interpreter lock; any thread may call it. A folder wit
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as FastTokenizer
 from tokenizers import decoders, normalizers
-from transformers import PreTrainedTokenizerFast
 
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
+from yaie.base.json_reader import read_json_file
 from yaie.process.spawn import module_command, module_environment
 from yaie.text.convert import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
@@ -30,6 +30,15 @@ _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuati
 def tokens_of(name: str, number: int | str) -> str:
     """Return the clause that a prompt, by its name in errors, has a number of tokens."""
     return f"{name} has {number} tokens"
+
+
+def too_long(name: str, least: int, max_tokens: int) -> ContextLengthExceeded:
+    """Return the refusal of a text, by its name in errors, with at least `least` tokens."""
+    return ContextLengthExceeded(
+        f"this model's maximum context length is {max_tokens} tokens, but "
+        f"{tokens_of(name, f'at least {least}')}, so the prompt is too long; shorten it",
+        param=name,
+    )
 
 
 class Tokenizer:
@@ -57,6 +66,36 @@ class Tokenizer:
         megabytes, `ContextLengthExceeded` for text that certainly has more than `max_tokens`.
         `name` is the text's name in errors.
         """
+        self._check_text(text, max_tokens, name)
+        # The call for a single text would keep the interpreter lock.
+        batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
+        ids: list[int] = batch[0].ids
+        return ids
+
+    def encode_pieces(
+        self, pieces: Sequence[str], max_tokens: int | None = None, name: str = "prompt"
+    ) -> list[int]:
+        """Return the token ids of a text in pieces; no token spans two. Raises as `encode`."""
+        if len(pieces) == 1:
+            return self.encode(pieces[0], False, max_tokens, name)
+        self._check_text("".join(pieces), max_tokens, name)
+        anchor = self._anchor
+        texts = [pieces[0], *(anchor + piece for piece in pieces[1:])]
+        found = self.fast.encode_batch_fast([anchor, *texts], add_special_tokens=False)
+        before, first, *others = (each.ids for each in found)
+        ids: list[int] = list(first)
+        for piece, its in zip(pieces[1:], others, strict=True):
+            is_kept = its[: len(before)] == before
+            ids += its[len(before) :] if is_kept else self.encode(piece, False)
+        return ids
+
+    @cached_property
+    def _anchor(self) -> str:
+        """Text before a later piece, where the tokenizer begins each text with a space."""
+        first, alone = (self.encode(text, False) for text in ("\nx", "x"))
+        return "" if first[-len(alone) :] == alone else "\n"
+
+    def _check_text(self, text: str, max_tokens: int | None, name: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -64,15 +103,12 @@ class Tokenizer:
                 "the text has an unpaired surrogate, which is not a character; send valid Unicode"
             ) from None
         if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
-            raise ContextLengthExceeded(
-                f"this model's maximum context length is {max_tokens} tokens, but "
-                f"{tokens_of(name, f'at least {least}')}, so the prompt is too long; shorten it",
-                param=name,
-            )
-        # The call for a single text would keep the interpreter lock.
-        batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
-        ids: list[int] = batch[0].ids
-        return ids
+            raise too_long(name, least, max_tokens)
+
+    def most_chars(self, max_tokens: int) -> int | None:
+        """Return a number of characters that certainly have more tokens; None if unknown."""
+        # NFC composes one character from up to four.
+        return 4 * max_tokens * self._longest_token if self._keeps_all_bytes else None
 
     def _least_tokens(self, text: str) -> int:
         """Return a lower bound for the number of tokens in `text`; 0 if unknown."""
@@ -180,11 +216,10 @@ class Tokenizer:
         template = self.hf.chat_template
         if not template:
             return "no chat template"
-        if isinstance(template, dict) and "default" not in template:
-            names = ", ".join(map(repr, sorted(template)))
-            return f"no chat template called 'default', only {names[:200]}"
-        if not isinstance(template, str | dict):
-            return f"a chat template that is not text: {str(template)[:80]!r}"
+        texts = template.values() if isinstance(template, dict) else (template,)
+        for text in texts:
+            if not isinstance(text, str):
+                return f"a chat template that is not text: {str(text)[:80]!r}"
         return None
 
 
@@ -227,7 +262,10 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 def _read(path: Path, folder: Path) -> Any:
     """Return transformers' tokenizer of a path, for the model in a folder."""
-    # AutoTokenizer would import the model configurations, and those import torch.
+    # Imported late, as it takes a second. AutoTokenizer would import the model configurations, and
+    # those import torch.
+    from transformers import PreTrainedTokenizerFast
+
     try:
         hf = PreTrainedTokenizerFast.from_pretrained(str(path), local_files_only=True)
     except Exception as error:  # the Rust reader raises plain Exception
@@ -240,7 +278,7 @@ def _template_of_processor(folder: Path) -> str | None:
     """Return the chat template that a vision model stores next to its tokenizer."""
     for name in PROCESSOR_FILES:
         try:
-            template = json.loads((folder / name).read_text(encoding="utf-8"))["chat_template"]
+            template = read_json_file(folder / name)["chat_template"]
         except (OSError, ValueError, LookupError, TypeError):
             continue  # absent, or without one
         if isinstance(template, str):

@@ -14,7 +14,8 @@ from yaie.text.formats.json_values import (
 )
 from yaie.text.formats.parameter_schema import TYPES
 from yaie.text.formats.reader import Reader, Steps
-from yaie.text.formats.tool import Tool
+from yaie.text.formats.schema_check import find_violation
+from yaie.text.formats.tool import NO_PARAMETERS, Tool
 from yaie.text.output_parts import Part, ToolCallPart
 
 _ARGUMENT_KEYS = ("arguments", "parameters")
@@ -82,6 +83,12 @@ class Calls:
             return
         if not isinstance(value, dict):
             self.note(f"the arguments of call {self.num_begun - 1} are not an object")
+            return
+        tool = self.tools.get(self._name)
+        if tool is None or tool.parameters is NO_PARAMETERS:
+            return
+        if violation := find_violation(tool.parameters, value):
+            self.note(f"the arguments of call {self.num_begun - 1} are invalid: {violation}")
 
     def types_of(self, key: str) -> frozenset[str]:
         """Return the JSON types that a parameter of the open call may have."""

@@ -39,13 +39,13 @@ class Lark:
     def up_to(self, ending: str, patterns: Sequence[str] = (), excluded: Sequence[str] = ()) -> str:
         """Return the expression for any text and the marker after it."""
         found = self._split.search(ending) if self._split else None
-        spelled = _escaped(ending if found is None else ending[: found.start()])
+        spelled = _escape(ending if found is None else ending[: found.start()])
         definitions = [f"/(?:{_on_one_line(each)}){spelled}/" for each in patterns]
         definitions = definitions or [f"/(?s:.*){spelled}/"]
         if found is None:  # no text matches an added token
-            definitions.append(f"~/(?s:.*){_escaped(ending.lstrip())}(?s:.+)/")
+            definitions.append(f"~/(?s:.*){_escape(ending.lstrip())}(?s:.+)/")
         if excluded:
-            definitions.append(f"~/(?s:.*)({'|'.join(map(_escaped, excluded))})(?s:.*)/")
+            definitions.append(f"~/(?s:.*)({'|'.join(map(_escape, excluded))})(?s:.*)/")
         terminal = self._terminal(" & ".join(definitions), "UP_TO")
         return terminal if found is None else f"{terminal} {self.text(ending[found.start() :])}"
 
@@ -63,7 +63,7 @@ class Lark:
 
         Empty text fits too.
         """
-        spelled = "|".join(map(_escaped, markers))
+        spelled = "|".join(map(_escape, markers))
         return self._terminal(f"/(?s:.*)/ & ~/(?s:.*)({spelled})(?s:.*)/", "WITHOUT")
 
     def of(self, grammar: Grammar) -> str:
@@ -93,7 +93,7 @@ class Lark:
         return list(self._terminals.values())
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _on_one_line(re.escape(text))
 
 

@@ -144,9 +144,10 @@ class OutputFormat:
         lark = Lark(tokenizer.marker_ids)
         body, param = "", "tools"
         calls = ""
-        if self.syntax is not None and tools and (use == "forced" or (use == "free" and answer)):
+        if self.syntax is not None and self.writes_calls(tools, tokenizer, use, answer):
             calls = self.syntax.grammar(tools, lark, is_parallel)
-            body = "calls"
+            # Free calls follow any text.
+            body = "calls" if use == "forced" or answer else "/(?s:.*)/ calls | /(?s:.*)/"
         if use != "forced" and answer is not None:
             is_alone = self.thinking is None or thinking == "closed"
             if not calls and is_alone and self.syntax is not HARMONY:
@@ -155,14 +156,19 @@ class OutputFormat:
             param = answer.param
         elif use == "none" and self.syntax is not None and self.syntax.openers:
             body, param = lark.without(self.syntax.openers), "tool_choice"
-        elif use == "free" and self.syntax is not None and self._is_strict(tools, tokenizer):
-            calls = self.syntax.grammar(tools, lark, is_parallel)
-            body = "/(?s:.*)/ calls | /(?s:.*)/"
         if not body:
             return None
         start = f"start: {self._thought(lark, thinking)}({body})"
         source = "\n".join(filter(None, (start, calls, *lark.terminals))) + "\n"
         return Grammar(kind="lark", source=source, param=param)
+
+    def writes_calls(
+        self, tools: Sequence[Tool], tokenizer: Tokenizer, use: Use, answer: Grammar | None
+    ) -> bool:
+        """Return whether the grammar of answers has the calls of the tools."""
+        if self.syntax is None or not tools or use == "none":
+            return False
+        return use == "forced" or answer is not None or self._is_strict(tools, tokenizer)
 
     def _is_strict(self, tools: Sequence[Tool], tokenizer: Tokenizer) -> bool:
         """Return whether free calls follow schemas: their openers must differ from any text."""
@@ -188,10 +194,15 @@ class OutputFormat:
 
 @lru_cache(maxsize=16)
 def detect_format(template: str, parser: str = "auto") -> OutputFormat:
-    """Return the format that a chat template shows; `parser` names another syntax, or none."""
+    """Return the format that a chat template shows; `parser` names another syntax, or none.
+
+    A template that shows no tools gets them as text, and calls in the syntax of Hermes.
+    """
+    syntax: CallSyntax | None
     if parser == "auto":
         syntax = next(
-            (syntax for signs, syntax in SYNTAXES if all(sign in template for sign in signs)), None
+            (syntax for signs, syntax in SYNTAXES if all(sign in template for sign in signs)),
+            HERMES,
         )
     else:
         syntax = PARSERS.get(parser)

@@ -99,31 +99,34 @@ class ParameterSchema:
         """Yield lists of variants; the schema asks for one of each."""
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            yield self._referred(reference)
+            yield self._follow_reference(reference)
         for each in _list(schema.get("allOf")):
             yield self.variants_of(each)
         for key in ("anyOf", "oneOf"):
             if alternatives := _list(schema.get(key)):
                 yield [variant for each in alternatives for variant in self.variants_of(each)]
 
-    def _referred(self, reference: str) -> list[Variant]:
+    def _follow_reference(self, reference: str) -> list[Variant]:
         if reference not in self._by_reference:
             self._by_reference[reference] = [Variant()]  # for a schema that refers to itself
-            self._by_reference[reference] = self.variants_of(self._target(reference))
+            self._by_reference[reference] = self.variants_of(
+                resolve_reference(self._root, reference)
+            )
         return self._by_reference[reference]
 
-    def _target(self, reference: str) -> object:
-        """Return the schema at a JSON pointer; None if there is none."""
-        found: Any = self._root if reference.startswith("#") else None
-        for step in unquote(reference).split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, Mapping):
-                found = found.get(name)
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                return None
-        return found
+
+def resolve_reference(root: Mapping[str, Any], reference: str) -> object:
+    """Return the schema at a JSON pointer into `root`; None if there is none."""
+    found: Any = root if reference == "#" or reference.startswith("#/") else None
+    for step in unquote(reference).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
 
 
 def _variant(schema: Mapping[str, Any]) -> Variant:
@@ -152,7 +155,7 @@ def _types(schema: Mapping[str, Any], values: tuple[Any, ...] | None) -> frozens
         return types & of_values or of_values
     if "number" in types:
         types |= {"integer"}
-    has_keywords = _STRING_KEYWORDS & schema.keys() or schema.get("format") in STRING_FORMATS
+    has_keywords = _STRING_KEYWORDS & schema.keys() or str(schema.get("format")) in STRING_FORMATS
     is_plain = types == TYPES and not any(key in schema for key in _COMBINATIONS)
     return frozenset(("string",)) if has_keywords and is_plain else types
 

@@ -177,7 +177,11 @@ class MarkupParser(StepParser):
         if self._calls.num_begun != is_first:
             self._pass_marker()
         is_answer = syntax.is_bare and not opener
-        if fault and not is_answer:
+        if fault and self._reader.is_cut and not markup:
+            self._calls.note(
+                "the answer was cut before the name of a tool call, and lacks the call"
+            )
+        elif fault and not is_answer:
             self._calls.note(f"a tool call was not parsed, and its markup stays text: {fault}")
         self._show(markup)
 

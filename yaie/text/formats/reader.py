@@ -122,7 +122,7 @@ class Reader:
             if found := search.search(self._text, self._at):
                 return self._advance(found.start() - self._at), found.group()
             is_held = drops_cut or self.is_cut or not self.is_ended
-            held = self._held_len(markers) if is_held else 0
+            held = self._hold_len(markers) if is_held else 0
             if text := self._advance(len(self._text) - self._at - held):
                 return text, None
             if self.is_ended:
@@ -139,7 +139,7 @@ class Reader:
             if marker is not None or not text:
                 return "".join(texts), marker
 
-    def _held_len(self, markers: tuple[str, ...]) -> int:
+    def _hold_len(self, markers: tuple[str, ...]) -> int:
         """Return the length of the longest text suffix that may begin a marker."""
         longest = max(map(len, markers), default=1) - 1
         end = self._text[max(self._at, len(self._text) - longest) :] if longest else ""

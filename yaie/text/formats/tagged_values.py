@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from yaie.text.formats.json_values import refuse_constant
 from yaie.text.formats.lark import Lark
-from yaie.text.formats.parameter_schema import TYPE_NAMES, Variant
+from yaie.text.formats.parameter_schema import TYPE_NAMES, Variant, resolve_reference
 from yaie.text.formats.reader import SPACE
 from yaie.text.formats.string_patterns import string_patterns
 from yaie.text.formats.tool import Tool
@@ -15,7 +16,6 @@ from yaie.text.formats.tool import Tool
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _WORDS = {"boolean": ("true", "false", "True", "False"), "null": ("null", "None")}
 _FIRSTS = {"object": "{", "array": "[", "number": "-0123456789", "integer": "-0123456789"}
-_SHARED = ("$defs", "definitions")  # schemas that parameters refer to
 _NUMBERS = frozenset(("integer", "number"))
 
 
@@ -48,13 +48,13 @@ class TaggedValue:
         if kind in self._types or (kind in _NUMBERS and self._types & _NUMBERS):
             return text, True
         if "string" in self._types:
-            return _quoted(self._held.removesuffix(self._line)), True
-        return _quoted(text), False
+            return _quote(self._held.removesuffix(self._line)), True
+        return _quote(text), False
 
     def _certain(self) -> str:
         held = self._line if self._held.endswith(self._line) else ""
         written, self._held = self._held.removesuffix(held), held
-        return _quoted(written)[1:-1]
+        return _quote(written)[1:-1]
 
     def _may_be_other(self) -> bool:
         """Return whether the text so far may be JSON of a type other than string."""
@@ -90,11 +90,31 @@ def write_value(
         return lark.up_to(ending, excluded=excluded)  # any text is a value
     if types != {"string"}:
         others = {"type": sorted(types - {"string"})} if strings else {}
-        shared = {key: tool.parameters[key] for key in _SHARED if key in tool.parameters}
-        whole = {**(schema if isinstance(schema, Mapping) else {}), **shared}
-        whole = {"allOf": [whole, others], **shared} if others else whole
-        texts.append(f"{lark.json(whole)} {lark.text(ending)}")
+        whole = [schema, others] if others else [schema]
+        texts.append(f"{lark.json(_with_references(whole, tool))} {lark.text(ending)}")
     return f"({' | '.join(dict.fromkeys(texts))})"
+
+
+def _with_references(schemas: Sequence[object], tool: Tool) -> dict[str, Any]:
+    """Return a schema of the values that follow all schemas, with what these refer to."""
+    names: dict[str, str] = {}
+
+    def move(schema: dict[str, Any]) -> dict[str, Any]:
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        return schema | {"$ref": f"#/$defs/{names.setdefault(reference, str(len(names)))}"}
+
+    def copy(schema: object) -> Any:
+        return json.loads(json.dumps(schema), object_hook=move)
+
+    whole: dict[str, Any] = {"allOf": copy(list(schemas))}
+    targets: dict[str, Any] = {}
+    while len(targets) < len(names):  # in the order of `names`, which grows
+        reference = list(names)[len(targets)]
+        target = resolve_reference(tool.parameters, reference)
+        targets[names[reference]] = True if target is None else copy(target)
+    return {"$defs": targets, **whole} if targets else whole
 
 
 def _write_strings(
@@ -112,7 +132,7 @@ def _is_constrained(variant: Variant) -> bool:
     return variant.values is not None or any(True for _ in string_patterns(variant.strings))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

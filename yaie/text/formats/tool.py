@@ -9,6 +9,13 @@ from typing import Any
 
 from yaie.text.formats.parameter_schema import ParameterSchema
 
+# Schema for a forced call of a tool that declares no parameters. A free call may have arguments.
+NO_PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {},
+    "additionalProperties": False,
+}
+
 
 @dataclass(frozen=True)
 class Tool:
@@ -54,11 +61,11 @@ _OPEN = frozenset(
 )  # fmt: skip
 
 
-def _parameters(given: object) -> dict[str, Any]:
+def _parameters(given: object) -> Mapping[str, Any]:
     """Return the schema of a tool's arguments; a tool without parameters takes an empty object."""
     schema = _without_nulls(given) if isinstance(given, Mapping) else {}
     if not (schema.get("properties") or schema.get("required") or _OPEN & schema.keys()):
-        return {"type": "object", "properties": {}, "additionalProperties": False}
+        return NO_PARAMETERS
     return schema
 
 
