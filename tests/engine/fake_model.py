@@ -188,10 +188,7 @@ class WatchedScheduler(Scheduler):
 
     def _compare_with_a_fresh_one(self, step: ScheduledStep) -> None:
         """Require that a step made of the last one equals one made from scratch."""
-        paid = {seq.request: seq.request.num_paid_rows for seq in self.running}
         fresh = self.steps.make(self.running)
-        for request, num_rows in paid.items():
-            request.num_paid_rows = num_rows
         if not step.is_extended:
             self._num_fresh_rows = step.plan.num_rows
         if step.plan.num_rows == self._num_fresh_rows:
@@ -202,7 +199,7 @@ class WatchedScheduler(Scheduler):
         assert step.prompt_logits == fresh.prompt_logits
         assert dict(step.computed) == dict(fresh.computed)
         assert set(step.members) == set(fresh.members)
-        assert step.num_prompt_rows == fresh.num_prompt_rows
+        assert step.paid == fresh.paid
 
     def _preempt(self, sequence: Sequence) -> None:
         numbers = [self.number(other) for other in self.running]

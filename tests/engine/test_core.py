@@ -128,10 +128,12 @@ def test_max_tokens_and_its_absence(make_core: MakeCore) -> None:
         core,
         ask("one", tokens_of(5, 10), max_tokens=1),
         ask("all", tokens_of(5, 10), max_tokens=None),
+        ask("more", tokens_of(5, 10), max_tokens=32_000),
     )
     assert len(answers.tokens("one")) == 1
-    assert len(answers.tokens("all")) == 54  # the rest of the context
-    assert answers.last("all").finish_reason == "length"
+    for name in ("all", "more"):
+        assert len(answers.tokens(name)) == 54  # the rest of the context
+        assert answers.last(name).finish_reason == "length"
 
 
 def test_stop_tokens_and_min_tokens(make_core: MakeCore, oracle: Oracle) -> None:

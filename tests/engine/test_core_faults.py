@@ -71,35 +71,41 @@ def test_non_finite_logits_end_their_sequence_only(
     assert answers.tokens("bad") == []
 
 
-def test_a_failed_forward_ends_its_members_only(
-    make_core: MakeCore,
-) -> None:
+def test_a_step_that_fails_once_harms_no_request(make_core: MakeCore) -> None:
     failures = 0
 
     def step(plan: StepPlan, execute: Execute) -> torch.Tensor:
         nonlocal failures
         if failures:
             failures -= 1
-            raise RuntimeError("out of memory, say")
+            raise RuntimeError("for a moment")
         return execute(plan)
 
-    core = make_core(step, max_step_rows=40, policy="fcfs")
-    expected = run(core, ask("r", tokens_of(10, 100))).tokens("r")
+    core = make_core(step)
+    asked = [ask(f"r{number}", tokens_of(number, 60), max_tokens=9) for number in range(6)]
+    expected = run(core, *asked)
     core.scheduler.tree.clear()
+    run(core, *(ask(f"r{number}", tokens_of(number, 30), max_tokens=1) for number in range(6)))
     failures = 1
-    answers = run(core, ask("first", tokens_of(11, 100)), ask("second", tokens_of(10, 100)))
-    assert answers.last("first").finish_reason == "error"
-    assert "out of memory, say" in answers.last("first").error.message
-    assert answers.tokens("second") == expected
-    core.check()
-    assert core.stats.num_live_slots == 0
+    found = run(core, *asked)
+    for request in asked:
+        assert found.tokens(request.request_id) == expected.tokens(request.request_id)
+        assert found.last(request.request_id).num_cached_tokens == 30
+    assert (core.stats.num_failed_steps, core.stats.num_failed) == (1, 0)
 
-    failures = 3  # in a row: the device or the model is broken
-    for number in range(3):
-        core.add(ask(f"r{number}", tokens_of(20 + number, 100)))
-    with pytest.raises(InvariantViolated, match="3 steps in a row"):
-        while core.has_work:
-            core.step()
+
+def test_an_engine_whose_every_step_fails_is_broken(make_core: MakeCore) -> None:
+    def step(plan: StepPlan, execute: Execute) -> torch.Tensor:
+        raise RuntimeError("the device is gone")
+
+    one_by_one, at_once = make_core(step), make_core(step)
+    with pytest.raises(InvariantViolated, match="the device or the model is broken"):
+        run(at_once, *(ask(f"r{number}", tokens_of(number, 20)) for number in range(9)))
+    for number in range(2):
+        answers = run(one_by_one, ask(f"r{number}", tokens_of(number, 20)))
+        assert "the device is gone" in answers.last(f"r{number}").error.message
+    with pytest.raises(InvariantViolated, match="the device or the model is broken"):
+        run(one_by_one, ask("r2", tokens_of(2, 20)))
 
 
 def refusal(core: EngineCore, request: GenerationRequest) -> YaieError:
@@ -124,8 +130,8 @@ def test_refusals_name_the_parameter_and_the_limits(make_core: MakeCore) -> None
     long = refusal(core, ask("r", tokens_of(0, 64), max_tokens=None))
     assert long.code == "context_length_exceeded"
     assert "64" in long.message
-    both = refusal(core, ask("r", tokens_of(0, 50), max_tokens=15, n=2))
-    assert (both.code, both.param) == ("context_length_exceeded", "max_tokens")
+    both = refusal(core, ask("r", tokens_of(0, 50), max_tokens=99, min_tokens=15, n=2))
+    assert (both.code, both.param) == ("context_length_exceeded", "min_tokens")
     for number in ("50", "15", "64", "14"):
         assert number in both.message
     many = refusal(core, ask("r", (5,), n=5))

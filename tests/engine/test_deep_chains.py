@@ -37,6 +37,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     assert found
 
 
+@pytest.mark.integration
 @given(
     st.integers(0, 2**32),
     st.sampled_from(POLICIES),

@@ -30,6 +30,7 @@ def waiting(number: int, priority: int) -> Watched:
     return request
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["prefix-aware", "fcfs", "lpm", "priority"])
 def test_aborted_requests_do_not_pile_up_in_the_queue(name: str) -> None:
     policy = make_policy(name, lambda request: 3, max_step_rows=64)

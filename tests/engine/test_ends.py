@@ -36,6 +36,7 @@ def preempted(bench: Bench) -> None:
         assert bench.step() is not None
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("index", [None, 0, 1, 7, -1])
 @pytest.mark.parametrize("until", [waiting, in_mid_prefill, decoding, preempted])
 def test_abort_in_every_state(until: Callable[[Bench], None], index: int | None) -> None:

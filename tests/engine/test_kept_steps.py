@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def run_decode(seed: int, *, max_step_rows: int = 256) -> Bench:
     return bench
 
 
+@pytest.mark.integration
 @large
 @given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
 @settings(deadline=None, max_examples=size(250))
@@ -62,6 +64,7 @@ def test_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
     run_decode(seed, max_step_rows=max_step_rows)
 
 
+@pytest.mark.integration
 def test_the_random_schedules_extend_steps_between_every_kind_of_event() -> None:
     happened: Counter[str] = Counter()
     for seed in range(30):

@@ -67,6 +67,7 @@ def builtin() -> Path:
     return builtin_folder()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("backend", ["auto", "reference"])
 @pytest.mark.parametrize("kv_dtype", BOUNDS)
 def test_logits_stay_near_those_of_a_float32_pool(
@@ -82,6 +83,7 @@ def test_logits_stay_near_those_of_a_float32_pool(
         assert 0 < divergence(found, expected) < BOUNDS[kv_dtype]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("backend", ["auto", "reference"])
 def test_a_cache_hit_gives_the_logits_of_one_pass(builtin: Path, backend: str) -> None:
     """A cached prefix is rounded like a new one."""

@@ -61,6 +61,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_restored_weights_compute_the_same(config: EngineConfig, change: dict[str, Any]) -> None:
     config = dataclasses.replace(config, **change)

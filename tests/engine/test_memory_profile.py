@@ -15,8 +15,8 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.base.errors import NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.memory_profile import largest_plan, size_pool
-from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.engine.sampling.device.device_sampler import sampling_bytes
 from yaie.models.architecture.loaded_model import LoadedModel

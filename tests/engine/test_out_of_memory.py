@@ -37,6 +37,7 @@ def limited(make_core: MakeCore, room: int, **settings: object) -> tuple[EngineC
     return make_core(step, **settings), tried
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("room", [1, 2, 7, 60])
 def test_answers_are_the_same_with_little_memory(make_core: MakeCore, room: int) -> None:
     expected = run(make_core(), *REQUESTS)

@@ -248,6 +248,7 @@ def test_looking_up_costs_has_no_cliff(name: str) -> None:
             assert queue.num_lookups <= length + 10 * asked
 
 
+@pytest.mark.integration
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_each_request_is_served_once(data: st.DataObject) -> None:
@@ -318,6 +319,7 @@ def wait_of_a_long_prompt(
     return bench.tree.clock - arrived, bound
 
 
+@pytest.mark.integration
 @given(st.integers(0, 2**32), st.sampled_from(FAIR), st.sampled_from([50, 64, 400]))
 @settings(deadline=None, max_examples=25)
 def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: int) -> None:
@@ -326,6 +328,7 @@ def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: in
     assert waited <= bound
 
 
+@pytest.mark.integration
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=40)
 def test_the_tokens_admitted_before_an_aged_request_are_bounded(seed: int) -> None:
@@ -354,6 +357,7 @@ def test_the_tokens_admitted_before_an_aged_request_are_bounded(seed: int) -> No
     assert admitted <= sum(ahead) / AGED_SHARE + (len(ahead) + 2) * longest
 
 
+@pytest.mark.integration
 def test_lpm_starves_the_long_prompt_under_this_overload() -> None:
     """The load of the test above starves the long request without fairness."""
     waited, bound = wait_of_a_long_prompt("lpm", 1, num_slots=400, max_clock=3000)

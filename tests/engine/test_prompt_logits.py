@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-import yaie.engine.core as core_module
+import yaie.engine.sampling.logprobs as logprobs_module
 from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import StepPlan
 from yaie.base.settings import EngineConfig
@@ -74,7 +74,7 @@ def test_a_step_holds_at_most_max_running_logits(core: EngineCore) -> None:
 def test_an_error_in_prompt_logprobs_ends_one_request_only(
     core: EngineCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = core_module.token_logprobs
+    real = logprobs_module.token_logprobs
 
     def faulty(
         logits: object, rows: object, token_ids: list[int], num_top: list[int], **settings: object
@@ -83,7 +83,7 @@ def test_an_error_in_prompt_logprobs_ends_one_request_only(
             raise RuntimeError("no logprobs today")
         return real(logits, rows, token_ids, num_top, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(core_module, "token_logprobs", faulty)
+    monkeypatch.setattr(logprobs_module, "token_logprobs", faulty)
     found = run(
         core,
         ask("fine", PROMPT[:20], prompt_logprobs=1),

@@ -123,6 +123,7 @@ def test_a_pass_computes_the_prompt_once_for_all_samples(
         assert (answer.prompt_logprobs is not None) == (index == 0)
 
 
+@pytest.mark.integration
 @given(st.integers(0, 2**32), st.integers(1, 9))
 @settings(deadline=None, max_examples=20)
 def test_prompt_logprobs_survive_preemption(seed: int, max_step_rows: int) -> None:
@@ -142,6 +143,7 @@ def test_prompt_logprobs_survive_preemption(seed: int, max_step_rows: int) -> No
         assert len(got) == len(request.prompt)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("length", [1500, 1503])
 def test_a_prompt_alone_shares_no_reads_with_or_without_a_pass(length: int) -> None:
     """In chunks; those of a pass are as small as the room for logits."""

@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
+from tests.kvcache.block_consumer import BlockConsumer
+from yaie.base.cache_changes import unpack_names
+from yaie.base.errors import InvalidRequest
 from yaie.base.queries import (
+    Blocks,
     Branches,
     CacheDescription,
     DescribeCache,
@@ -15,9 +19,12 @@ from yaie.base.queries import (
     Explanation,
     FlushCache,
     Flushed,
+    ListBlocks,
     ListBranches,
 )
-from yaie.engine.query_answers import ClockTimes
+from yaie.engine.query_answers import ClockTimes, namespace_of
+from yaie.kvcache.block_names import block_names, root_name, routing_names
+from yaie.kvcache.node import as_tokens
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -125,3 +132,38 @@ def test_times_of_the_clock() -> None:
     assert times.age_s(19, 110.0) == 10.0  # noted once a second
     assert times.age_s(39, 110.0) == 9.0
     assert times.age_s(99, 110.0) == 7.5
+
+
+def test_blocks_are_listed_under_names_that_replicas_share(make_core: MakeCore) -> None:
+    core = make_core(cache_events="names", served_model_name="chat")
+    prompt = tokens_of(3, 60)
+    run(core, replace(ask("a", prompt), owner="one", cache_salt="s"))
+    listed = core.answer(ListBlocks())
+    assert isinstance(listed, Blocks)
+    root = root_name("chat", namespace_of("one", "s"))
+    assert unpack_names(listed.names)[:3] == routing_names(as_tokens(prompt), root)
+    assert (listed.num_omitted, listed.block_size) == (0, 16)
+    assert core.take_cache_changes() == ()  # names only
+
+
+@pytest.mark.parametrize(("setting", "salts"), [("unsalted", {""}), ("all", {"", "s"})])
+def test_changes_of_salted_namespaces_are_kept_only_if_asked_for(
+    make_core: MakeCore, setting: str, salts: set[str]
+) -> None:
+    core = make_core(cache_events=setting, kv_block_size=8)
+    consumer = BlockConsumer()
+    for salt in ("", "s"):
+        run(core, replace(ask(f"id-{salt}", tokens_of(4, 20)), owner="one", cache_salt=salt))
+        consumer.take(core.take_cache_changes())
+    roots = [root_name(core._config.model, namespace_of("one", salt)) for salt in salts]
+    prompts = [block_names(as_tokens(tokens_of(4, 20)), root, 8) for root in roots]
+    assert {name for names in prompts for name in names} <= consumer.parents.keys()
+    assert len(consumer.parents) == 3 * len(salts)  # 25 of 26 tokens are computed
+    core.answer(FlushCache())
+    consumer.take(core.take_cache_changes())
+    assert not consumer.parents
+
+
+def test_a_list_of_blocks_needs_its_setting(make_core: MakeCore) -> None:
+    with pytest.raises(InvalidRequest, match="--cache-events names"):
+        make_core().answer(ListBlocks())

@@ -108,6 +108,7 @@ def test_chunks_give_the_same_results(monkeypatch):
     assert CpuSampler(64).sample(logits, tasks) == whole
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "extra", [{}, {"temperature": 0.6}, {"top_k": 4}, {"top_p": 0.7}, {"min_p": 0.2}]
 )

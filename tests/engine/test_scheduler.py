@@ -97,6 +97,7 @@ def check_tokens(seed: int, policy: str, eviction: str, max_step_rows: int) -> N
         ]
 
 
+@pytest.mark.integration
 @large
 @SCHEDULES
 @settings(deadline=None, max_examples=size(250))
@@ -106,6 +107,7 @@ def test_tokens_do_not_depend_on_the_schedule(
     check_tokens(seed, policy, eviction, max_step_rows)
 
 
+@pytest.mark.integration
 def test_the_random_schedules_preempt_and_evict() -> None:
     """Otherwise they would not test preemption and eviction."""
     benches = [
@@ -122,6 +124,7 @@ def test_the_random_schedules_preempt_and_evict() -> None:
 # -- rows ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 @given(st.integers(0, 2**32), st.sampled_from([5, 40, 4096]), st.sampled_from(POLICIES))
 @settings(deadline=None, max_examples=25)
 def test_prompt_rows_equal_the_reported_uncached_tokens(
@@ -261,6 +264,7 @@ def test_an_admission_looks_its_prompt_up_once(
     bench.expect_all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_burst_looks_up_a_few_prompts_an_admission(policy: str) -> None:
     bench = Bench(num_slots=8000, policy=policy, max_step_rows=4096, max_running=64)

@@ -225,6 +225,7 @@ def run_schedules(subject: Subject, seeds: range) -> list[EngineStats]:
 # -- the tests ----------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_some_schedules(tiny: Subject) -> None:
     stats = run_schedules(tiny, range(5000, 5008))
     assert sum(stat.num_evicted_tokens for stat in stats) > 100

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yaie.base.settings import EngineConfig
+from yaie.base.tenants import BATCHES
 from yaie.base.types import GenerationRequest
 from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.tenant_shares import TenantShares
@@ -149,6 +151,27 @@ def test_a_flood_does_not_delay_another_tenant(max_new: int) -> None:
     bench.run()
     for number in range(40):
         bench.expect(f"flood {number}", "length")
+
+
+@pytest.mark.parametrize("served", [0, 400])
+def test_a_batch_yields_places_to_live_requests_at_once(served: int) -> None:
+    """Whatever the live tenant was served before, and however little the batch was."""
+    weights = EngineConfig().weights
+    bench = Bench(
+        policy="prefix-aware", num_slots=4000, max_step_rows=64, max_running=4, weights=weights
+    )
+    if served:
+        bench.add("before", [9] * served, max_new=40, tenant="live")
+        bench.run()
+    for number in range(40):
+        bench.add(f"line {number}", [100 + number] * 12, max_new=60, tenant=BATCHES)
+    for _ in range(3):
+        bench.step()
+    bench.add("live", [7] * 12, max_new=2, tenant="live")
+    assert first_token_steps(bench, ["live"])["live"] <= 2
+    bench.run()
+    for number in range(40):
+        bench.expect(f"line {number}", "length")
 
 
 def test_tenants_of_equal_service_do_not_displace_each_other() -> None:

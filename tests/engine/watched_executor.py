@@ -30,6 +30,10 @@ class WatchedExecutor:
         return self._inner.name
 
     @property
+    def reason(self) -> str:
+        return self._inner.reason
+
+    @property
     def attention_backend(self) -> str:
         return self._inner.attention_backend
 

@@ -3,7 +3,7 @@
 Pure; used by the planner. All nodes between two entries are one `Chain`.
 
     path     A ─ B ─ C ─┬─ D ─ E^       entries    C ─┬─ E    slots above: of D
-                        └─ F^                         └─ F    of C: those of A and B
+                        └─ F^                         └─ F    of C: of A, B
 """
 
 from __future__ import annotations

@@ -10,13 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 from packaging.version import Version
 
+from yaie.base.own_package import install_command
+
 FLASHINFER_PACKAGE = "flashinfer-python"
 # 0.7.2.post1 masks the unused entries of a plan without split keys in a CUDA graph; before it the
 # kernel reads them. 0.8 may rename what the wrappers are called with.
 LEAST_FLASHINFER = "0.7.2.post1"
 FIRST_UNKNOWN_FLASHINFER = "0.8"
 LEAST_TRITON = "3.6"
-INSTALL = "pip install 'yaie[gpu]'"
 MEANWHILE = "or use --attention-backend reference meanwhile"
 
 
@@ -24,11 +25,11 @@ def check_flashinfer() -> str | None:
     """Return why FlashInfer cannot be used and what to do; None if it can."""
     found = find_flashinfer_version()
     if found is None:
-        return f"FlashInfer is not installed; {INSTALL}, {MEANWHILE}"
+        return f"FlashInfer is not installed; {install_command('gpu')}, {MEANWHILE}"
     if not Version(LEAST_FLASHINFER) <= Version(found) < Version(FIRST_UNKNOWN_FLASHINFER):
         return (
             f"FlashInfer {found} is installed, but {LEAST_FLASHINFER} or newer below "
-            f"{FIRST_UNKNOWN_FLASHINFER} is needed; {INSTALL}, {MEANWHILE}"
+            f"{FIRST_UNKNOWN_FLASHINFER} is needed; {install_command('gpu')}, {MEANWHILE}"
         )
     return None
 
@@ -48,7 +49,9 @@ def check_triton() -> str | None:
     try:
         found = version("triton")
     except PackageNotFoundError:
-        return f"Triton is not installed; {INSTALL}"
+        return f"Triton is not installed; {install_command('gpu')}"
     if Version(found) < Version(LEAST_TRITON):
-        return f"Triton {found} is installed, but {LEAST_TRITON} is needed; {INSTALL}"
+        return (
+            f"Triton {found} is installed, but {LEAST_TRITON} is needed; {install_command('gpu')}"
+        )
     return None

@@ -15,8 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import torch
-
+from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import InvariantViolated, RequestFailed, YaieError
 from yaie.base.queries import Answer, Query
 from yaie.base.settings import EngineConfig
@@ -26,20 +25,19 @@ from yaie.base.types import (
     GenerationRequest,
     Grammar,
     TokenDelta,
-    TokenLogprobs,
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
-from yaie.engine.execution.device_memory import DeviceMemoryGauge
 from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_sampler
 from yaie.engine.execution.executor_loading import load_executor
+from yaie.engine.execution.memory import DeviceMemoryGauge
 from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.prefill_ahead import PrefillAhead
-from yaie.engine.query_answers import QueryAnswers, namespace_of
+from yaie.engine.query_answers import QueryAnswers, namespace_of, observe
 from yaie.engine.queue.grammar_queue import GrammarQueue
-from yaie.engine.request import Request, Sequence
-from yaie.engine.sampling.logprobs import token_logprobs
+from yaie.engine.request import Request
+from yaie.engine.sampling.logprobs import prompt_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import ScheduledStep
 from yaie.engine.scheduler import Scheduler
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_MAX_FAILED_STEPS = 3  # in a row; then the device or the model is broken, not a request
 _STEPS_BETWEEN_AUDITS = 1000  # and only when idle: an audit walks the whole tree
 # At 15 to 30 us a node. Of a larger tree only the counts are checked: the next request would wait.
 _MAX_AUDITED_NODES = 5000
@@ -97,11 +94,11 @@ class EngineCore:
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
+        self._events = observe(self._tree, config)
         self._queries = QueryAnswers(self._tree, self.scheduler.lingering.release_all)
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)
-        self._num_failed_steps = 0
         self._audited_at = 0
 
     def warm_up(self) -> None:
@@ -149,6 +146,7 @@ class EngineCore:
                 read_tokenizer,
                 vocab_size=self.info.vocab_size,
                 end_token_ids=self.info.eos_token_ids,
+                cache_bytes=self._config.grammar_cache_bytes,
             )
         )
 
@@ -180,6 +178,7 @@ class EngineCore:
             vocab_size=self.info.vocab_size,
             fallback_seed=self._seeds.getrandbits(63),
             reasoning_limit=request.reasoning_limit,
+            num_resumed=request.num_resumed,
         )
         others = (first.for_sequence(index) for index in range(1, request.sampling.n))
         return Request(
@@ -204,6 +203,8 @@ class EngineCore:
         scheduled = time.perf_counter()
         if step is not None:
             deltas += self._execute(step)
+        elif self.scheduler.suspended and not deltas:
+            self._grammars.wait_for_mask()
         stats = self.scheduler.stats
         stats.schedule_s += scheduled - began
         stats.step_s += time.perf_counter() - began
@@ -231,7 +232,7 @@ class EngineCore:
         try:
             logits = self.executor.execute(step.plan)
             computed = time.perf_counter()
-            found, errors = _prompt_logprobs(step, logits, one_by_one=self._config.exact)
+            found, errors = prompt_logprobs(step, logits, one_by_one=self._config.exact)
             sampled = self._sampler.sample(logits, step.sample_tasks)
         except Exception as error:
             if not is_out_of_memory(error):
@@ -239,8 +240,7 @@ class EngineCore:
             failure = str(error)  # the error would keep the step's tensors alive
         if failure is not None:
             return self._after_out_of_memory(step, failure)
-        self._num_failed_steps = 0
-        self.scheduler.steps.rows.note_success()
+        self.scheduler.steps.note_success()
         sampling_ended = time.perf_counter()
         for request, logprobs in found:  # only now: a step that fails is computed again
             assert request.prompt_logprobs is not None
@@ -257,14 +257,18 @@ class EngineCore:
         return deltas
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
-        """End every sequence with a row in the failed step; all other requests continue."""
-        self._num_failed_steps += 1
-        log.exception("a step of %d rows failed", step.plan.num_rows)
-        if self._num_failed_steps >= _MAX_FAILED_STEPS:
-            raise InvariantViolated(
-                f"{self._num_failed_steps} steps in a row failed: {error}"
-            ) from error
-        return [self.scheduler.fail(sequence, error) for sequence in step.members]
+        """End the faulty sequence of a failed step once it is known; compute the rest again."""
+        self.scheduler.stats.num_failed_steps += 1
+        faulty = self.scheduler.steps.isolate(step, error)
+        if faulty is None:
+            log.warning(
+                "a step of %d sequences failed: %r; smaller steps find the faulty one",
+                len(step.members),
+                error,
+            )
+            return []
+        log.error("request %s made a step fail", faulty.request.request_id, exc_info=error)
+        return [self.scheduler.fail(faulty, error)]
 
     def _after_out_of_memory(self, step: ScheduledStep, failure: str) -> list[TokenDelta]:
         """Have smaller steps compute the rows; end the sequences of a one-row step."""
@@ -308,6 +312,10 @@ class EngineCore:
         """Answer a query, between two steps. Raises `InvalidRequest`."""
         return self._queries.answer(query, time.perf_counter())
 
+    def take_cache_changes(self) -> tuple[CacheChange, ...]:
+        """See `Core.take_cache_changes`."""
+        return self._events.take_changes() if self._events is not None else ()
+
     @property
     def stats(self) -> EngineStats:
         """A copy of the current gauges, and the counters since the start."""
@@ -347,6 +355,7 @@ class EngineCore:
         """Free the model and the pool; abandon packed weights that are not on disk yet."""
         if self._writer is not None:
             self._writer.close()
+        self._grammars.close()
         del self.executor, self._sampler, self._expected
 
     def _audit_when_idle(self) -> None:
@@ -370,29 +379,3 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     from yaie.text.tokenizer import load_tokenizer  # it imports transformers: seconds of a start
 
     return load_tokenizer(path)
-
-
-def _prompt_logprobs(
-    step: ScheduledStep, logits: torch.Tensor, *, one_by_one: bool
-) -> tuple[list[tuple[Request, list[TokenLogprobs]]], dict[Sequence, YaieError]]:
-    """Return the step's prompt log-probabilities, and errors by prompt pass."""
-    found = []
-    errors: dict[Sequence, YaieError] = {}
-    for rows in step.prompt_logits:
-        request = rows.sequence.request
-        # Row i is the distribution of the token after prompt position `first + i`.
-        following = request.prompt[rows.first + 1 : rows.first + 1 + len(rows.logit_rows)]
-        num_top = [request.params.prompt_logprobs or 0] * len(rows.logit_rows)
-        try:
-            logprobs = token_logprobs(
-                logits, rows.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
-            )
-            found.append((request, logprobs))
-        except Exception as error:
-            if is_out_of_memory(error):
-                raise
-            log.exception("the logprobs of a prompt failed")
-            errors[rows.sequence] = RequestFailed(
-                f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
-            )
-    return found, errors

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
+from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import request_error
 from yaie.base.queries import Answer, Query
 from yaie.base.stats import EngineStats
@@ -65,6 +66,9 @@ class Core(Protocol):
 
     def answer(self, query: Query) -> Answer:
         """Answer a query, between two steps. Raises an error for an invalid query."""
+
+    def take_cache_changes(self) -> tuple[CacheChange, ...]:
+        """Return the blocks stored and removed since the last call, in order."""
 
     def use_idle_moment(self) -> bool:
         """Prepare later steps for some milliseconds; return False if it has all been done."""

@@ -11,15 +11,19 @@ from msgspec.structs import replace
 from yaie.base.errors import InvalidRequest
 from yaie.base.queries import (
     Answer,
+    Blocks,
     CacheDescription,
     DescribeCache,
     ExplainPrompt,
     Explanation,
     FlushCache,
     Flushed,
+    ListBlocks,
     ListBranches,
     Query,
 )
+from yaie.base.settings import EngineConfig
+from yaie.kvcache.cache_events import CacheEvents
 from yaie.kvcache.explain import explain
 from yaie.kvcache.largest_branches import largest_branches
 from yaie.kvcache.radix_tree import RadixTree
@@ -31,6 +35,28 @@ _MOST_SALTS = 256  # namespaces of one owner that are looked into, the newest
 def namespace_of(owner: str, cache_salt: str) -> Hashable:
     """Return a request's namespace."""
     return (owner, cache_salt)
+
+
+def observe(tree: RadixTree, config: EngineConfig) -> CacheEvents | None:
+    """Observe an engine's tree as `config.cache_events` says."""
+    reports: dict[str, Callable[[Hashable], bool] | None] = {
+        "names": None,
+        "unsalted": _is_unsalted,
+        "all": lambda namespace: True,
+    }
+    if config.cache_events not in reports:
+        return None
+    return CacheEvents(
+        tree,
+        config.model_name,
+        block_size=config.kv_block_size,
+        reports=reports[config.cache_events],
+    )
+
+
+def _is_unsalted(namespace: Hashable) -> bool:
+    """Return True for a namespace of `namespace_of` without a salt."""
+    return isinstance(namespace, tuple) and namespace[1] == ""
 
 
 class ClockTimes:
@@ -80,6 +106,8 @@ class QueryAnswers:
         if isinstance(query, ListBranches):
             namespace = namespace_of(query.owner, query.cache_salt)
             return largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
+        if isinstance(query, ListBlocks):
+            return _list_blocks(tree, query)
         if isinstance(query, FlushCache):
             self.times.mark(tree.clock, now)
             self._release_lingering()
@@ -110,6 +138,15 @@ def _of_owner(tree: RadixTree, owner: str) -> Iterator[Hashable]:
         for root in reversed(tree.roots)
         if isinstance(root, tuple) and len(root) == 2 and root[0] == owner
     )
+
+
+def _list_blocks(tree: RadixTree, query: ListBlocks) -> Blocks:
+    if tree.observer is None:
+        raise InvalidRequest(
+            "the engine keeps no block names; start it with --cache-events names",
+        )
+    names, num_omitted = tree.observer.newest(query.limit)
+    return Blocks(names, num_omitted, tree.observer.block_size)
 
 
 def _describe(tree: RadixTree) -> CacheDescription:

@@ -171,6 +171,18 @@ class Sequence:
         return len(self.output) > 0
 
     @property
+    def is_ready(self) -> bool:
+        """False while the mask of its next token is computed outside the step, and after an end."""
+        grammar = self.sampling.grammar
+        return grammar is None or (grammar.is_ready and not grammar.is_over)
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing can follow in its grammar."""
+        grammar = self.sampling.grammar
+        return grammar is not None and grammar.is_over
+
+    @property
     def num_remaining(self) -> int:
         """Tokens that it may still sample."""
         return self.request.max_new_tokens - len(self.output)

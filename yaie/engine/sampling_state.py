@@ -199,6 +199,7 @@ class SamplingState:
 
     __slots__ = (
         "_eos_token_ids",
+        "_resumed",
         "_seed",
         "_stop_token_ids",
         "allowed",
@@ -225,7 +226,9 @@ class SamplingState:
         vocab_size: int,
         fallback_seed: int,
         reasoning_limit: ReasoningLimit | None = None,
+        num_resumed: int = 0,
     ) -> None:
+        """`num_resumed`: last prompt tokens that count as output; only for the first sequence."""
         self.params = params
         self.index = index
         self.num_output = 0  # tokens so far
@@ -258,6 +261,9 @@ class SamplingState:
         self.output: TokenCounts | None = None
         if params.presence_penalty != 0.0 or params.frequency_penalty != 0.0:
             self.output = TokenCounts()
+        self._resumed = tuple(prompt_token_ids[len(prompt_token_ids) - num_resumed :])
+        for token_id in self._resumed:
+            self.observe(token_id)
 
     def for_sequence(self, index: int) -> SamplingState:
         """Return another sequence's initial state, for the same request."""
@@ -278,6 +284,8 @@ class SamplingState:
         """Set the output's grammar, before its first token."""
         if self.params.ignore_eos:
             grammar.keep_going()
+        for token_id in self._resumed:
+            grammar.observe(token_id)
         self.grammar = grammar
 
     def grammar_allows(self, token_id: int) -> bool:
@@ -306,7 +314,7 @@ class SamplingState:
             self.output.add(token_id)
 
     def find_forced(self) -> list[int]:
-        """Return the tokens that the grammar leaves no choice about, for the output to go on with.
+        """Return the next tokens of the output, as far as the grammar leaves no choice.
 
         None with logprobs: forced tokens are not sampled, so they have no logprobs. None with
         allowed tokens or bad words: the sampler checks each token against them.

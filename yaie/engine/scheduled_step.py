@@ -11,7 +11,7 @@ from yaie.attention.plan import StepPlan
 from yaie.base.errors import request_error
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta, TokenLogprobs
-from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.request import PromptPass, Request, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
@@ -48,20 +48,23 @@ class ScheduledStep:
     prompt_logits: tuple[PromptLogits, ...]
     computed: SequenceOf[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
-    num_prompt_rows: int  # rows that were added for sequences without output
+    paid: tuple[tuple[Request, int], ...]  # rows for sequences without output, by request
     is_extended: bool = False  # extends the last step, see `incremental_step.py`
 
     def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
         """Mark the rows as computed, and add the step to the counters."""
         for node, num_computed in self.computed:
             tree.mark_computed(node, num_computed)
-        plan, num_rows = self.plan, self.plan.num_rows
+        plan, num_rows, num_prompt_rows = self.plan, self.plan.num_rows, 0
+        for request, rows in self.paid:
+            request.num_paid_rows += rows
+            num_prompt_rows += rows
         tree.advance(num_rows)
         stats.num_steps += 1
         stats.num_extended_steps += self.is_extended
         stats.rows_computed += num_rows
-        stats.prompt_rows_computed += self.num_prompt_rows
-        stats.decode_rows_computed += num_rows - self.num_prompt_rows
+        stats.prompt_rows_computed += num_prompt_rows
+        stats.decode_rows_computed += num_rows - num_prompt_rows
         stats.kv_tokens_read += plan.kv_tokens_read
         stats.kv_tokens_unshared += plan.kv_tokens_unshared
 

@@ -1,8 +1,7 @@
 """The scheduler: chooses what each step computes and applies the results to the tree.
 
-Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. Prefill and decode are
-one phase: every live sequence has known tokens, some of them uncomputed, and samples its next token
-in the step that computes its last known token. Pure; the caller provides the clock.
+Called by `EngineCore`: `add`, `schedule`, (execute), `update`. Prefill and decode are one phase: a
+live sequence samples in the step that computes its last known token. Pure; the clock is given.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from yaie.attention.plan import FoldingCost
 from yaie.base.errors import LogitsNotFinite, YaieError
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta
+from yaie.engine.grammar.matcher import MaskPending
 from yaie.engine.queue.match_cache import MatchCache
 from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
@@ -128,8 +128,9 @@ class Scheduler:
         return self._end(sequence, "error", error=error)
 
     def end_overdue(self) -> list[TokenDelta]:
-        """End the requests that have waited for admission longer than their limit."""
-        deltas: list[TokenDelta] = []
+        """End requests beyond their queue timeout, and answers whose late grammar has ended."""
+        over = [seq for seq in self.suspended if seq.is_over]
+        deltas = self._end_live(over, "stop")
         for request in self.backlog.take_overdue(self._clock()):
             self.stats.num_queue_timeouts += 1
             error = self.backlog.make_timeout(request)
@@ -141,38 +142,34 @@ class Scheduler:
     def schedule(self) -> ScheduledStep | None:
         """Admit requests, then choose a step's rows; None without running sequences."""
         self._began_s = self._clock()
-        self.lingering.begin_step(yields=bool(self.suspended))
+        self.lingering.begin_step(yields=any(seq.is_ready for seq in self.suspended))
         self._admit()
         while not self.running and self.lingering.release_oldest():
             self._admit()
-        if not self.running:
-            return None
-        return self.steps.next(self.running)
+        return self.steps.next(self.running) if self.running else None
 
     def update(
         self, step: ScheduledStep, sampled: SequenceOf[SampledToken | YaieError]
     ) -> list[TokenDelta]:
-        """Apply a step's results: mark, grow, end. `sampled` is in task order.
-
-        An error instead of a token, or raised while a sequence grows, ends that sequence only.
-        """
+        """Apply a step's results, in task order; an error ends its sequence, a late mask waits."""
         step.apply_to(self.tree, self.stats)
         deltas: list[TokenDelta] = []
         # Ends come first. They make room for growth, and a failed sequence must still have its
         # cursor, which growth could take, for its tokens to be dropped.
         for task, result in zip(step.sample_tasks, sampled, strict=True):
-            if isinstance(result, YaieError):
+            if isinstance(result, YaieError) and not isinstance(result, MaskPending):
                 deltas.append(self.fail(task.sequence, result))
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
         for task, result in zip(step.sample_tasks, sampled, strict=True):
-            if isinstance(result, YaieError):
-                continue
             try:
-                deltas.append(self._accept(task.sequence, result))
+                if not isinstance(result, YaieError):
+                    deltas.append(self._accept(task.sequence, result))
             except Exception as error:
                 deltas.append(self.fail(task.sequence, error))
+            if task.sequence.cursor is not None and not task.sequence.is_ready:
+                self._hold(task.sequence)
         for tenant, num_tokens in self._num_new.items():
             self.stats.output_tokens += num_tokens
             self.waiting.charge(tenant, num_tokens)
@@ -302,7 +299,8 @@ class Scheduler:
             return
         demand = StepDemand(self.running)
         while True:
-            sequence = first_to_resume(self.suspended, self.waiting)
+            ready = [seq for seq in self.suspended if seq.is_ready]
+            sequence = first_to_resume(ready, self.waiting)
             if sequence is not None:
                 if not self._resume(sequence, demand):
                     self.lacks_slots = True
@@ -389,8 +387,11 @@ class Scheduler:
         self.running.append(sequence)
 
     def _preempt(self, sequence: Sequence) -> None:
-        """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
         self.stats.num_preemptions += 1
+        self._hold(sequence)
+
+    def _hold(self, sequence: Sequence) -> None:
+        """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
         self._leave_tree(sequence)
         self._suspend(sequence)
 

@@ -11,7 +11,7 @@ from yaie.base.types import EngineInfo, GenerationRequest
 
 
 def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:
-    """Return the token limit per sequence.
+    """Return the token limit per sequence: `max_tokens`, or the rest of the context.
 
     Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the limits.
     """
@@ -55,13 +55,28 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
             f"has {len(prompt)} tokens and the completion needs at least one; shorten the prompt",
             param="prompt",
         )
-    if sampling.max_tokens is None:
-        return room
-    if sampling.max_tokens > room:
+    if sampling.min_tokens - request.num_resumed > room:
         raise ContextLengthExceeded(
             f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "
-            f"has {len(prompt)} tokens and max_tokens is {sampling.max_tokens}; shorten the prompt "
-            f"or lower max_tokens to {room}",
-            param="max_tokens",
+            f"has {len(prompt)} tokens and min_tokens is {sampling.min_tokens}; shorten the prompt "
+            f"or lower min_tokens to {room}",
+            param="min_tokens",
         )
-    return sampling.max_tokens
+    if request.num_resumed:
+        _check_resumed(request)
+    if sampling.max_tokens is None:
+        return room
+    return min(sampling.max_tokens - request.num_resumed, room)
+
+
+def _check_resumed(request: GenerationRequest) -> None:
+    """Raise `InvalidRequest` unless the end of the prompt can be output to be continued."""
+    sampling = request.sampling
+    most = len(request.prompt_token_ids) - 1
+    if sampling.max_tokens is not None:
+        most = min(most, sampling.max_tokens - 1)
+    if not 0 <= request.num_resumed <= most or sampling.n > 1:
+        raise InvalidRequest(
+            f"num_resumed is {request.num_resumed}; it must be at most {most}, with n=1",
+            param="num_resumed",
+        )

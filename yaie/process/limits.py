@@ -1,9 +1,12 @@
-"""Resource limits: this process's cgroup CPU and memory, and the machine's free memory."""
+"""Resource limits: this process's cgroup CPU and memory, its growth, and the free memory."""
 
 from __future__ import annotations
 
 import math
 import os
+import resource
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,3 +110,22 @@ def _available_in_cgroups() -> int | None:
     """Return the memory left by the tightest cgroup of this process; None without a limit."""
     rooms = [_FILES_OF_VERSION[version].room(group) for version, group in own_groups("memory")]
     return min((room for room in rooms if room is not None), default=None)
+
+
+def growth_limiter() -> Callable[[int], None]:
+    """Return a function that limits the address space to its present size and some bytes more.
+
+    It stays below the hard limit of the service. Other systems than Linux do not enforce it.
+    """
+    if sys.platform != "linux":
+        return lambda growth: None
+    statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+    page, (_, hard) = resource.getpagesize(), resource.getrlimit(resource.RLIMIT_AS)
+
+    def limit(growth: int) -> None:
+        most = int(os.pread(statm, 64, 0).split()[0]) * page + growth
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+    return limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Any, Literal
 LogFormat = Literal["text", "json"]
 
 LOG_FORMAT = "%(asctime)s %(levelname)s [%(process)d] %(name)s: %(message)s"
+_NAMES = {"uvicorn.error": "uvicorn"}  # uvicorn's name for all that is not access
 # Arguments of uvicorn's access records, in their order.
 _ACCESS, _ACCESS_FIELDS = "uvicorn.access", ("client", "method", "path", "http_version", "status")
 
@@ -27,7 +29,7 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "process": record.process,
-            "logger": record.name,
+            "logger": _NAMES.get(record.name, record.name),
             "message": record.getMessage(),
         }
         for name, value in _fields_of(record).items():
@@ -35,6 +37,20 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)  # ASCII: a line break in a field stays inside it
+
+
+class TextFormatter(logging.Formatter):
+    """One line of text a record, as `LOG_FORMAT` says."""
+
+    def __init__(self) -> None:
+        super().__init__(LOG_FORMAT)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        if record.name in _NAMES:
+            record = copy.copy(record)
+            record.name = _NAMES[record.name]
+        return super().format(record)
 
 
 def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
@@ -46,4 +62,4 @@ def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 def make_formatter(log_format: LogFormat) -> logging.Formatter:
     """Return the formatter of a format."""
-    return JsonFormatter() if log_format == "json" else logging.Formatter(LOG_FORMAT)
+    return JsonFormatter() if log_format == "json" else TextFormatter()

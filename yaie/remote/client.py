@@ -251,20 +251,18 @@ class Client:
     def numbered(self, questions: Sequence[Question]) -> list[Callable[[Exchange], RequestOutput]]:
         """Return the calls that answer the questions; their refusals name the index."""
         return [
-            partial(self._numbered, index, len(questions), question)
+            partial(self._number, index, len(questions), question)
             for index, question in enumerate(questions)
         ]
 
-    def _numbered(
-        self, index: int, count: int, question: Question, call: Exchange
-    ) -> RequestOutput:
+    def _number(self, index: int, count: int, question: Question, call: Exchange) -> RequestOutput:
         with naming_index(index, count):
             return self.answer(question, call)
 
     def _answers(self, questions: Sequence[Question]) -> list[RequestOutput]:
         return self.each(self.numbered(questions)) if questions else []
 
-    def _streamed(self, question: Question, call: Exchange) -> RequestOutput:
+    def _stream(self, question: Question, call: Exchange) -> RequestOutput:
         pieces = self.pieces(question, call)
         while True:
             try:
@@ -284,7 +282,7 @@ class Client:
     def _record(self, prompt: object, sampling: Sampling, call: Exchange) -> PromptOutput:
         question = one_question(prompt, sampling, None, {})
         try:
-            return prompt_output_of(self._streamed(question, call))
+            return prompt_output_of(self._stream(question, call))
         except RequestFailed as error:
             return PromptOutput.refused(error.message)
 

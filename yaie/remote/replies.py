@@ -64,6 +64,16 @@ def context_lengths(listed: Any) -> dict[str, int | None]:
         raise ValueError("no list of models") from None
 
 
+def recommended_sampling(listed: Any) -> dict[str, dict[str, float]]:
+    """Return the default sampling of each listed model whose YAIE server tells it."""
+    cards = [as_object(each) for each in as_object(listed).get("data") or ()]
+    return {
+        str(each["id"]): dict(each["default_sampling"])
+        for each in cards
+        if isinstance(each.get("default_sampling"), dict) and "id" in each
+    }
+
+
 def root_cause(error: BaseException) -> str:
     """Return the operating system's message, which requests wraps several times."""
     seen: BaseException | None = error

@@ -200,10 +200,10 @@ def _logprobs(given: Any) -> list[TokenLogprobs]:
         ]
     found = []
     for name, logprob, top in entries:
-        token_id = _named_id(name)
+        token_id = _find_id(name)
         if token_id is None or not isinstance(logprob, int | float):
             continue
-        known = [(each, value) for text, value in top if (each := _named_id(text)) is not None]
+        known = [(each, value) for text, value in top if (each := _find_id(text)) is not None]
         ranked = tuple(sorted(known, key=lambda pair: -pair[1]))
         rank = 1 + sum(value > logprob for _, value in ranked)
         found.append(TokenLogprobs(token_id=token_id, logprob=logprob, rank=rank, top=ranked))
@@ -215,6 +215,6 @@ def _tops(given: Any) -> list[tuple[str, float]]:
     return [(as_text(each.get("token")), each.get("logprob", 0.0)) for each in entries]
 
 
-def _named_id(name: object) -> int | None:
+def _find_id(name: object) -> int | None:
     digits = as_text(name).removeprefix("token_id:")
     return int(digits) if digits != name and digits.isdecimal() else None

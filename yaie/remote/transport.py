@@ -271,7 +271,7 @@ class Sender:
         if detail is None and reply.status_code in (404, 405, 501):
             return self.not_openai(f"it answered {request} with HTTP {reply.status_code}")
         shown = detail or f"HTTP {reply.status_code} from {self.url}: {reply.text[:200]}"
-        return _error_of(shown, reply.status_code, _retry_after_s(reply))
+        return _error_of(shown, reply.status_code, retry_after_s(reply))
 
 
 def _error_of(detail: Any, status: int, retry_after_s: float | None) -> YaieError:
@@ -295,15 +295,16 @@ def _wait_before_retry(reply: requests.Response, attempt: int) -> float | None:
     """Return the seconds until a request may be sent again; None if it may not."""
     if reply.status_code not in _TRIED_AGAIN:
         return None
-    told_s = _retry_after_s(reply)
+    told_s = retry_after_s(reply)
     wait_s = _FIRST_WAIT_S * 2**attempt if told_s is None else told_s
     # Callers that were refused together come back one after another.
     return None if wait_s > LONGEST_WAIT_S else wait_s * random.uniform(1.0, 1.2)
 
 
-def _retry_after_s(reply: requests.Response) -> float | None:
+def retry_after_s(reply: requests.Response) -> float | None:
+    """Return the seconds of a reply's `Retry-After`; None if it is missing or a date."""
     try:
         seconds = float(reply.headers.get("Retry-After", ""))
-    except ValueError:  # missing, or a date
+    except ValueError:
         return None
     return seconds if 0 <= seconds < math.inf else None

@@ -27,7 +27,7 @@ from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.sampling.device.device_truncation import Limits
 from yaie.engine.sampling.device.truncation_choice import check_truncation
-from yaie.engine.sampling.device.truncation_launch import TritonTruncation
+from yaie.engine.sampling.device.truncation_kernel import TritonTruncation
 
 IS_LARGE = os.environ.get("TRUNCATION_SET") == "large"
 CPU = torch.device("cpu")

@@ -21,7 +21,7 @@ from yaie.engine.sampling.device.truncation_choice import check_truncation, choo
 from yaie.engine.scheduled_step import SampleTask
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
-LAUNCHES = "yaie.engine.sampling.device.truncation_launch"
+LAUNCHES = "yaie.engine.sampling.device.truncation_kernel"
 
 
 def queue_and_tasks() -> tuple[DeviceQueue, Callable[[int], list[SampleTask]]]:

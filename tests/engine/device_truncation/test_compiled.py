@@ -25,7 +25,7 @@ PARTS = ((True, True), (True, False), (False, True), (False, False))
 
 def launch_of(vocab_size: int, has_top_k: bool, has_top_p: bool, architecture: int) -> Launch:
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_kernel import TritonTruncation
 
     logits, column = torch.zeros(2, vocab_size), torch.zeros(2)
     limits = Limits(
@@ -72,7 +72,7 @@ def test_all_variants_fit_their_architecture(
 def test_a_captured_launch_does_not_depend_on_the_tasks() -> None:
     """Kernels, grids and addresses of one shape are equal for all limits and logits."""
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_kernel import TritonTruncation
 
     queue, tasks = queue_and_tasks()
     sampler = DeviceSampler(50, queue, max_tasks=4, truncation=TritonTruncation())

@@ -27,7 +27,7 @@ def _outputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_compiled(vocab_size: int, edit: Callable[[str], str] = str) -> None:
     from tests.attention.tree_decode.compiling_driver import launches_to
-    from yaie.engine.sampling.device.truncation_launch import TritonTruncation
+    from yaie.engine.sampling.device.truncation_kernel import TritonTruncation
 
     logits = np.random.default_rng(1).normal(size=(1, vocab_size), scale=2.0).round(1)
     with launches_to(80, lambda launch: test_ptx.execute(launch, edit)):

@@ -24,6 +24,7 @@ from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import PackedField, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.execution.batch import Batch, PooledModel, RowTensors, row_slots
+from yaie.process.progress import report_each
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ class _StepMaker:
         """Return the captured steps with a backend, ascending in size like `sizes`."""
         spare_slot = self._model.pool.num_slots - 1
         steps: list[_CapturedStep] = []
-        for size in reversed(sizes):
+        for size in report_each(reversed(sizes), "capturing decode steps", len(sizes), "sizes"):
             try:
                 static = backend.make_static(size, spare_slot, self._queue.device)
                 step = _CapturedStep(size, static, self._model, self._queue, self._forward)

@@ -28,6 +28,7 @@ def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSamp
         attention_traits=asdict(traits) if traits is not None else {},
         truncation_kernel=sampler.truncation_kernel,
         execution=executor.name,
+        execution_reason=executor.reason,
         exact=config.exact,
         graph_sizes=graphs.sizes if graphs else (),
         graph_bytes=graphs.nbytes if graphs else 0,

@@ -22,6 +22,10 @@ class Executor(Protocol):
         """The executor's name, as in `EngineInfo.execution`."""
 
     @property
+    def reason(self) -> str:
+        """Why no faster executor runs the model; empty for the fastest."""
+
+    @property
     def attention_backend(self) -> str:
         """The attention implementation's name, as in `EngineInfo.attention_backend`."""
 

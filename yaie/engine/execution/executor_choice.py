@@ -15,9 +15,9 @@ from yaie.base.errors import ConfigError, YaieError
 from yaie.base.settings import AttentionBackendName, EngineConfig
 from yaie.device.queue import make_queue
 from yaie.engine.execution.executor import Executor
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.memory_profile import CudaMeter, size_pool
 from yaie.engine.execution.native_executor import NativeExecutor
-from yaie.engine.execution.pool_memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler
@@ -27,7 +27,11 @@ from yaie.models.architecture.moe import experts_wait
 from yaie.models.fused.fused_decoder import build_fused_decoder
 from yaie.models.fused.plain import choose_operations
 from yaie.models.native.batch_invariance_check import not_exact
-from yaie.models.native.native_decoder import build_native_decoder, restore_native_decoder
+from yaie.models.native.native_decoder import (
+    NativeDecoder,
+    build_native_decoder,
+    restore_native_decoder,
+)
 from yaie.models.native.packed_weights import PackedWeights
 
 log = logging.getLogger(__name__)
@@ -69,13 +73,16 @@ def choose_executor(
     if not may_pack or kernels is None:
         if exact:
             raise not_exact("transformers is asked to run it")
+        if kernels is None and loaded.device.type == "cpu":
+            original.slower_because = "the kernel library does not compute its attention"
         return original
     if packed is not None:
         decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
         return NativeExecutor(loaded, decoder, memory)
     built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
-    if built is not None:
+    if isinstance(built, NativeDecoder):
         return NativeExecutor(loaded, built, memory)
+    original.slower_because = built
     original.pack_linears(kernels)
     return original
 

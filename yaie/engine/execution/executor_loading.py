@@ -19,6 +19,7 @@ from yaie.device.available_memory import trim_heap
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_executor
 from yaie.engine.execution.native_executor import NativeExecutor
+from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.architecture.loaded_model import ModelMetadata
@@ -56,9 +57,10 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
         gc.collect()
         trim_heap()  # before the free memory is measured again
         loaded = load_model(config, may_pack=False)
-        return choose_executor(
-            loaded, config.attention_backend, may_pack=False, config=config
-        ), None
+        original = choose_executor(loaded, config.attention_backend, may_pack=False, config=config)
+        if isinstance(original, TransformersExecutor):
+            original.slower_because = packed
+        return original, None
     return packed, None if slot is None else _save(config, slot, packed)
 
 

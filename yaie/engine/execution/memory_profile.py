@@ -26,6 +26,7 @@ from yaie.engine.execution.executor import Executor
 from yaie.engine.sampling.device.device_sampler import sampling_bytes
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.memory_plan import fit_to_pool, format_size, plan_memory
+from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ def size_pool(
     `make_executor` allocates the model's pool and returns its executor. Raises `NotEnoughMemory`
     with the setting to change and the value that fits.
     """
+    report("measuring the largest step")
     step = _largest_step(loaded, config, make_executor, meter)
     metadata = loaded.metadata
     num_captured = min(config.max_running, MOST_ROWS, config.max_step_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
@@ -16,6 +16,7 @@ class NativeExecutor:
     """A packed decoder and its pool. Implements `Executor`."""
 
     name = "native"
+    reason = ""
     attention_backend = "cpu"
     graphs = None
     attention_choice = None

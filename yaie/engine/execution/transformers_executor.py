@@ -12,7 +12,7 @@ from yaie.attention.plan import StepPlan
 from yaie.device.queue import DeviceQueue
 from yaie.engine.execution.batch import Batch, PooledModel
 from yaie.engine.execution.decode_graphs import DecodeGraphs
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.attention_hook import passing
@@ -23,7 +23,7 @@ from yaie.models.native.numerics_check import (
     TOLERANCE_OF_EXPERTS,
     DecoderDiffers,
     check_agreement,
-    comparison_plan,
+    comparison_plans,
 )
 from yaie.models.native.packed_linears import pack_linears, packable_linears
 from yaie.models.native.packing import Packer
@@ -46,11 +46,17 @@ class TransformersExecutor:
         self._packer: Packer | None = None  # owns the memory of packed linear layers
         self._graphs: DecodeGraphs | None = None
         self._fused: FusedDecoder | None = None
+        self.slower_because = ""
 
     @property
     def name(self) -> str:
         """See `Executor.name`."""
         return "transformers" if self._fused is None else "fused"
+
+    @property
+    def reason(self) -> str:
+        """See `Executor.reason`."""
+        return "" if self._fused is not None else self.slower_because
 
     @property
     def attention_backend(self) -> str:
@@ -139,30 +145,31 @@ class TransformersExecutor:
         linears = packable_linears(loaded.model, loaded.dtype)
         if not linears:
             return
-        plan = comparison_plan(loaded)
-        expected = self.execute(plan)
+        plans = comparison_plans(loaded, with_gap=False)
+        expected = [self.execute(plan) for plan in plans]
         try:
             self._packer = pack_linears(loaded.model, linears, library, loaded.dtype)
-            found = self.execute(plan)
+            found = [self.execute(plan) for plan in plans]
         except (AttributeError, TypeError) as error:  # the forward reads a layer's weights itself
             raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error
-        check_agreement(loaded, found, expected)
+        check_agreement(loaded, plans, found, expected)
 
     @torch.inference_mode()
     def fuse(self, decoder: FusedDecoder) -> None:
         """Run the layers by this decoder from now on, if its logits are the original's."""
         loaded = self.loaded
-        # Not the far plan: kernels of a GPU may count a path's keys by its positions.
-        plan = comparison_plan(loaded)
-        expected = self.execute(plan)
+        # Without a gap: kernels of a GPU may count a path's keys by its positions.
+        plans = comparison_plans(loaded, with_gap=False)
+        expected = [self.execute(plan) for plan in plans]
         assert loaded.model is not None, "a packed model has no original"
         is_rounded = loaded.dtype is not torch.float32 and has_experts(loaded.model)
         least = TOLERANCE_OF_EXPERTS if is_rounded else 0.0
         self._fused = decoder
         try:
-            error = check_agreement(loaded, self.execute(plan), expected, least=least)
+            found = [self.execute(plan) for plan in plans]
+            error = check_agreement(loaded, plans, found, expected, least=least)
         except Exception as reason:  # Triton's: no compiler, an unknown device
-            self._fused = None
+            self._fused, self.slower_because = None, f"its fused layers failed: {reason}"
             log.warning("transformers runs the model, because its fused layers failed: %s", reason)
             return
         log.info(

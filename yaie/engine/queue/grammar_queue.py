@@ -68,6 +68,14 @@ class GrammarQueue:
         self._entries[request.request_id] = PendingGrammar(request, compilation, grammar.param)
         return False
 
+    def wait_for_mask(self) -> None:
+        """Wait until a mask arrives that is computed outside the step, or for 5 ms."""
+        self._compiler.worker.wait(_POLL_S)
+
+    def close(self) -> None:
+        """End the grammar process."""
+        self._compiler.worker.close()
+
     def abort(self, request_id: str, index: int | None) -> Request | None:
         """Return and forget an aborted request; for a single sequence only note the end."""
         entry = self._entries.get(request_id)

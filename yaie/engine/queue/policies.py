@@ -132,7 +132,7 @@ def make_policy(
 ) -> AdmissionPolicy:
     """Return the policy with that name; raise `ConfigError` if it is unknown.
 
-    `aging`: full steps that lower a priority number by one; 0: none does.
+    `aging`: full steps that lower a priority number by one; 0 disables aging.
     """
     if name not in POLICIES:
         raise ConfigError(

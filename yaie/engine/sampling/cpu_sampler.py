@@ -132,7 +132,7 @@ class CpuSampler:
             try:
                 state, row = task.state, check_row(task.logit_row, len(best))
                 if not math.isfinite(best[row]):
-                    results[i] = non_finite(state)
+                    results[i] = non_finite(f"output token {state.num_output}")
                     continue
                 rules = select_rules(self._rules, state) if state.rules is None else state.rules
                 if rules:
@@ -187,6 +187,8 @@ class CpuSampler:
                 sampled.append((i, forbidden))
             except Exception as error:
                 results[i] = wrap_error(error)
+        if not sampled:
+            return
         rows = [tasks[i].logit_row for i, _ in sampled]
         params = [tasks[i].state.params for i, _ in sampled]
         tokens = sample_tokens(

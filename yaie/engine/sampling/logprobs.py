@@ -5,22 +5,31 @@ Called by the sampler for sampled tokens and by the engine core for prompt token
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import math
+from collections.abc import Sequence as SequenceOf
 from typing import cast
 
 import torch
 from torch import Tensor
 
+from yaie.base.errors import RequestFailed, YaieError
 from yaie.base.types import TokenLogprobs
+from yaie.device.available_memory import is_out_of_memory
+from yaie.engine.request import Request, Sequence
+from yaie.engine.sampling.sampling_errors import non_finite
+from yaie.engine.scheduled_step import ScheduledStep
+
+log = logging.getLogger(__name__)
 
 CHUNK_ELEMENTS = 2**26  # logits per chunk: bounds a step's memory
 
 
 def token_logprobs(
     logits: Tensor,
-    rows: Sequence[int],
-    token_ids: Sequence[int],
-    num_top: Sequence[int],
+    rows: SequenceOf[int],
+    token_ids: SequenceOf[int],
+    num_top: SequenceOf[int],
     *,
     one_by_one: bool = False,
 ) -> list[TokenLogprobs]:
@@ -38,8 +47,36 @@ def token_logprobs(
     return results
 
 
+def prompt_logprobs(
+    step: ScheduledStep, logits: Tensor, *, one_by_one: bool
+) -> tuple[list[tuple[Request, list[TokenLogprobs]]], dict[Sequence, YaieError]]:
+    """Return a step's prompt log-probabilities by request, and errors by prompt pass."""
+    found = []
+    errors: dict[Sequence, YaieError] = {}
+    for rows in step.prompt_logits:
+        request = rows.sequence.request
+        # Row i is the distribution of the token after prompt position `first + i`.
+        following = request.prompt[rows.first + 1 : rows.first + 1 + len(rows.logit_rows)]
+        num_top = [request.params.prompt_logprobs or 0] * len(rows.logit_rows)
+        try:
+            logprobs = token_logprobs(
+                logits, rows.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
+            )
+            if any(math.isnan(each.logprob) for each in logprobs):
+                errors[rows.sequence] = non_finite("a prompt token")
+            found.append((request, logprobs))
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            log.exception("the logprobs of a prompt failed")
+            errors[rows.sequence] = RequestFailed(
+                f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
+            )
+    return found, errors
+
+
 def _chunk_logprobs(
-    logits: Tensor, rows: Sequence[int], token_ids: Sequence[int], num_top: Sequence[int]
+    logits: Tensor, rows: SequenceOf[int], token_ids: SequenceOf[int], num_top: SequenceOf[int]
 ) -> list[TokenLogprobs]:
     vocab_size = logits.shape[1]
     own = logits.index_select(0, torch.tensor(rows, device=logits.device)).float()

@@ -45,11 +45,11 @@ def check_row(row: int, num_rows: int) -> int:
     return row
 
 
-def non_finite(state: SamplingState) -> YaieError:
-    """Return the error of a sequence whose logits are not finite."""
+def non_finite(token: str) -> YaieError:
+    """Return the error of logits that are not finite; `token` names what they are for."""
     return LogitsNotFinite(
-        f"the logits for output token {state.num_output} are not finite; the weights may be "
-        "damaged or overflow the data type; try dtype float32"
+        f"the logits for {token} are not finite; the weights may be damaged or overflow the data "
+        "type; try dtype float32"
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence as SequenceOf
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
-from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.request import PromptPass, Request, Sequence
 from yaie.engine.scheduled_step import SampleTask, ScheduledStep
+from yaie.engine.step.fault_isolation import FaultIsolation
 from yaie.engine.step.incremental_step import IncrementalStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
 from yaie.engine.step.prompt_logprobs import PromptRows
@@ -34,13 +35,17 @@ class BatchBuilder:
         self._max_running = max_running
         self._folding = folding
         self._kept: IncrementalStep | None = None
+        self._isolation = FaultIsolation()
 
     def next(self, running: SequenceOf[Sequence]) -> ScheduledStep:
         """Return the next step: the last one extended if that suffices, else a new one.
 
-        The last step's results are in the tree. Adds rows before a first output to their
-        request's `num_paid_rows`.
+        The last step's results are in the tree. After a failed step it has some of that step's
+        sequences only, until `isolate` has found the faulty ones.
         """
+        suspects = self._isolation.select(running)
+        if suspects is not running:
+            return self.make(suspects)
         step = self._kept.next(running) if self._kept is not None else None
         if step is None:
             step = self.make(running)
@@ -52,6 +57,19 @@ class BatchBuilder:
         self.forget()
         self.rows.shrink(step.plan.num_rows)
         return step.plan.num_rows > 1
+
+    def isolate(self, step: ScheduledStep, error: Exception) -> Sequence | None:
+        """Have smaller steps find the faulty sequences of a failed step; return a found one.
+
+        Raises `InvariantViolated` if at least three failed and no step succeeded meanwhile.
+        """
+        self.forget()
+        return self._isolation.note_failure(step.members, error)
+
+    def note_success(self) -> None:
+        """Count a step that succeeded."""
+        self.rows.note_success()
+        self._isolation.note_success()
 
     def forget(self) -> None:
         """Make the next step from scratch."""
@@ -78,15 +96,12 @@ def schedule_rows(
     max_running: int,
     folding: FoldingCost | None,
 ) -> ScheduledStep:
-    """Choose at most `max_step_rows` rows for the running sequences, and lay them out.
-
-    Adds rows before a first output to their request's `num_paid_rows`.
-    """
+    """Choose at most `max_step_rows` rows for the running sequences, and lay them out."""
     selection = RowSelection(max_step_rows)
     prompt_rows = PromptRows(running, max_running)
     sampling: list[Sequence] = []
     members: list[Sequence] = []
-    num_prompt_rows = 0
+    paid: list[tuple[Request, int]] = []
     for sequence in in_row_order(running, policy):
         assert sequence.cursor is not None
         before = selection.num_rows
@@ -99,9 +114,8 @@ def schedule_rows(
         rows = selection.num_rows - before
         if rows or is_member:
             members.append(sequence)
-        if not sequence.is_decoding:
-            num_prompt_rows += rows
-            sequence.request.num_paid_rows += rows
+        if rows and not sequence.is_decoding:
+            paid.append((sequence.request, rows))
     planned = plan_step(selection, folding)
     index = planned.logit_index
     sampling.sort(key=lambda seq: seq.order)
@@ -111,7 +125,7 @@ def schedule_rows(
         prompt_logits=prompt_rows.logits(tree, index),
         computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
         members=tuple(members),
-        num_prompt_rows=num_prompt_rows,
+        paid=tuple(paid),
     )
 
 

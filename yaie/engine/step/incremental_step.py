@@ -49,9 +49,7 @@ class IncrementalStep:
             slots.append(node.extents[-2] + node.extents[-1] - 1)
             computed.append((node, end))
         plan = self._plan.extend(np.array(token_ids), np.array(slots))
-        self._step = replace(
-            self._step, plan=plan, computed=computed, num_prompt_rows=0, is_extended=True
-        )
+        self._step = replace(self._step, plan=plan, computed=computed, paid=(), is_extended=True)
         return self._step
 
     def _keep_only(self, running: SequenceOf[Sequence]) -> bool:

@@ -156,7 +156,9 @@ class DeviceSampler:
 
     def error_of(self, demand: TaskDemand, *, is_finite: bool) -> YaieError:
         """Return the error for a task without a token."""
-        return no_token(self._rules, demand.state) if is_finite else non_finite(demand.state)
+        if is_finite:
+            return no_token(self._rules, demand.state)
+        return non_finite(f"output token {demand.state.num_output}")
 
     def give_back(self, program: SamplingProgram) -> None:
         """Take back a program for later launches; the longest unused shapes are dropped.

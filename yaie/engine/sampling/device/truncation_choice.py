@@ -26,7 +26,7 @@ def choose_truncation(device: torch.device, vocab_size: int) -> RowTruncation:
     reason = check_triton()
     if reason is None:
         try:
-            from yaie.engine.sampling.device.truncation_launch import TritonTruncation
+            from yaie.engine.sampling.device.truncation_kernel import TritonTruncation
 
             return check_truncation(TritonTruncation(), device, vocab_size)
         except Exception as error:  # Triton's: no compiler, an unknown device

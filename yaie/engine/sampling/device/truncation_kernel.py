@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from torch import Tensor
 from triton.language.extra.cuda import libdevice
+
+from yaie.engine.sampling.device.device_truncation import Limits
 
 LAST_KEY = tl.constexpr(0x7F800000)  # the key of minus infinity; NaN's keys are larger
 ABOVE_ALL = tl.constexpr(0x7FFFFFFF)
@@ -279,3 +282,31 @@ def _count_to(missing, weight):
     count = tl.where(count * weight < missing, count + 1, count)
     count = tl.where(count >= 1, count, 1.0)  # also for NaN
     return tl.minimum(count, 2.0**30).to(tl.int32)
+
+
+_BLOCK = 2048  # smaller ones in fewer warps spill registers
+_LANES_OF_A_WARP = 128  # elements of a block: four for each thread, and so 16 bytes
+
+
+class TritonTruncation:
+    """Truncation by one launch, a program for each row. Implements `RowTruncation`."""
+
+    name = "triton"
+    skips_rows = True
+
+    def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
+        """See `RowTruncation.truncate`."""
+        num_rows, vocab_size = scaled.shape
+        truncate_rows[(num_rows,)](
+            scaled,
+            spare,
+            limits.least,
+            limits.num_kept,
+            limits.shares,
+            vocab_size,
+            BLOCK=_BLOCK,
+            HAS_TOP_K=limits.has_top_k,
+            HAS_TOP_P=limits.has_top_p,
+            num_warps=_BLOCK // _LANES_OF_A_WARP,
+            enable_fp_fusion=True,
+        )

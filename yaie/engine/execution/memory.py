@@ -1,11 +1,17 @@
-"""Pool memory: allocates a model's KV pool and prefaults its pages for the executors."""
+"""Memory of an engine: its KV pool, prefaulted on a CPU, and a gauge of its device's memory."""
 
 from __future__ import annotations
 
 import functools
+import time
+from collections.abc import Callable
+
+import torch
 
 from yaie.base.errors import NotEnoughMemory
+from yaie.base.stats import EngineStats
 from yaie.device.available_memory import free_bytes, is_out_of_memory, release_unused
+from yaie.device.queue import DeviceMemory, make_queue
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool, PoolLayout
 from yaie.kvcache.prefault import PoolPrefault
@@ -14,6 +20,8 @@ from yaie.models.architecture.loaded_model import LoadedModel
 
 SPARE_SLOTS = 1
 _SHARE_THAT_FITS = 0.9  # share of free memory; steps need the rest
+# A measurement asks the driver, and statistics are published after each step.
+INTERVAL_S = 1.0
 
 
 class PoolMemory(PoolPrefault):
@@ -53,3 +61,26 @@ def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool
         f"{loaded.device.type}; at most --num-slots {room} would fit",
         param="num_slots",
     )
+
+
+class DeviceMemoryGauge:
+    """One device's last measurement. Used on the thread that runs the device's queue."""
+
+    def __init__(self, device: torch.device, clock: Callable[[], float] = time.monotonic) -> None:
+        self._queue = make_queue(device)
+        self._clock = clock
+        self._measured: DeviceMemory | None = None
+        self._next_s: float | None = None
+
+    def report(self, stats: EngineStats) -> None:
+        """Enter the memory into statistics, measured again after `INTERVAL_S` seconds.
+
+        A device that uses the host's memory leaves the fields as they are.
+        """
+        now = self._clock()
+        if self._next_s is None or now >= self._next_s:
+            self._measured, self._next_s = self._queue.memory(), now + INTERVAL_S
+        if self._measured is not None:
+            stats.device_used_bytes = self._measured.used
+            stats.device_total_bytes = self._measured.total
+            stats.device_reserved_bytes = self._measured.reserved
