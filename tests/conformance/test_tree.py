@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
+import pytest
+
 from tests.conformance.subject import Subject, close
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.kvcache.node import Cursor, as_tokens
@@ -73,6 +75,7 @@ class Schedule:
         self.live.remove(cursor)
 
 
+@pytest.mark.integration
 def test_schedules_through_the_tree(subject: Subject) -> None:
     schedule = Schedule(subject, seed=zlib.crc32(subject.case.name.encode()))
     for _ in range(NUM_STEPS):

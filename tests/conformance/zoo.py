@@ -107,8 +107,9 @@ CASES: tuple[Case, ...] = (
             **rope(
                 "longrope",
                 factor=4.0,
-                long_factor=[4.0] * 8,
-                short_factor=[1.0 + 0.1 * i for i in range(8)],
+                # One table at every length; tests/models/test_longrope.py has two.
+                long_factor=[1.0 + 0.3 * i for i in range(8)],
+                short_factor=[1.0 + 0.3 * i for i in range(8)],
                 original_max_position_embeddings=LONGROPE_SWITCH,
             ),
         },

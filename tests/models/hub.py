@@ -7,12 +7,25 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from huggingface_hub import constants
 
+from yaie.models.files.gguf.header import read_gguf
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+# What every repository on the hub has besides a model.
+EXTRAS = {
+    ".gitattributes": b"*.safetensors filter=lfs diff=lfs merge=lfs -text\n",
+    "README.md": b"---\nlicense: apache-2.0\n---\n# A model\n",
+    "figures/benchmark.png": b"\x89PNG\r\n\x1a\n",
+    "logo.png": b"\x89PNG\r\n\x1a\n",
+    "onnx/config.json": b"{}",
+    "onnx/model.onnx": b"onnx",
+    "pytorch_model.bin": b"pickled",
+}
 
 
 def use_offline_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
@@ -25,7 +38,7 @@ def use_offline_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 class LocalHub:
-    """A hub that serves the folders of `repositories`; a context manager.
+    """A hub that serves the folders of `repositories`, with `EXTRAS`; a context manager.
 
     `revisions`: of a repository, commit and folder by name; the folder above is that of main.
     """
@@ -40,6 +53,7 @@ class LocalHub:
         for name, others in (revisions or {}).items():
             self.revisions[name] |= others
         self.downloaded: list[str] = []  # names of files whose content was sent
+        self.requests: list[str] = []  # paths of all requests
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -65,6 +79,7 @@ class LocalHub:
 
     def answer(self, request: BaseHTTPRequestHandler, *, with_body: bool) -> None:
         path = unquote(urlsplit(request.path).path).strip("/")
+        self.requests.append(path)
         if path.startswith("api/models/"):
             parts = path.removeprefix("api/models/").split("/", 3)
             repository, asked = "/".join(parts[:2]), parts[3] if len(parts) > 3 else "main"
@@ -105,29 +120,45 @@ class LocalHub:
         if found is None:
             return None
         commit, folder = found
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        files = _files_of(folder)
         if as_tree:
             return json.dumps(
                 [
                     {
                         "type": "file",
-                        "oid": hashlib.sha1(path.read_bytes()).hexdigest(),
-                        "size": path.stat().st_size,
-                        "path": path.relative_to(folder).as_posix(),
+                        "oid": hashlib.sha1(content).hexdigest(),
+                        "size": len(content),
+                        "path": name,
                     }
-                    for path in files
+                    for name, content in files.items()
                 ]
             ).encode()
-        siblings = [{"rfilename": path.relative_to(folder).as_posix()} for path in files]
-        return json.dumps(
-            {"id": repository, "modelId": repository, "sha": commit, "siblings": siblings}
-        ).encode()
+        siblings = [{"rfilename": name} for name in files]
+        described: dict[str, Any] = {
+            "id": repository,
+            "modelId": repository,
+            "sha": commit,
+            "siblings": siblings,
+        }
+        for path in sorted(folder.rglob("*.gguf")):  # the hub reads the header of one
+            described["gguf"] = {"architecture": read_gguf(path).metadata["general.architecture"]}
+        return json.dumps(described).encode()
 
     def _file(self, repository: str, asked: str, name: str) -> tuple[bytes | None, dict[str, str]]:
         found = self._revision(repository, asked)
-        if found is None or not (found[1] / name).is_file():
+        body = None if found is None else _files_of(found[1]).get(name)
+        if found is None or body is None:
             return None, {}
-        commit, folder = found
-        body = (folder / name).read_bytes()
+        commit, _ = found
         digest = hashlib.sha256(body).hexdigest()
         return body, {"ETag": f'"{digest}"', "X-Repo-Commit": commit}
+
+
+def _files_of(folder: Path) -> dict[str, bytes]:
+    """Return a repository's files by name."""
+    own = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    return dict(sorted((EXTRAS | own).items()))

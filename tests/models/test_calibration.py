@@ -75,6 +75,7 @@ def test_calibrated_logits_are_nearer_to_the_originals(tiny_model_dir: Path) -> 
     assert 0 < error < 0.8 * float((nearest - plain).norm() / plain.norm())
 
 
+@pytest.mark.integration
 def test_the_engine_computes_with_calibrated_weights(tiny_model_dir: Path) -> None:
     core = EngineCore(config(tiny_model_dir, calibrate=str(TEXT), weights_cache="off"))
     assert core.info.quantization == "int4"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.models.folders import edit_json, make_llama
+from yaie import LLM, SamplingParams
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.checkpoint import INDEX, SINGLE, read_checkpoint, read_config
 
@@ -230,3 +232,31 @@ def test_edit_json_changes_and_removes_keys(folder: Path) -> None:
     config = read_config(folder)
     assert "vocab_size" not in config
     assert config["extra"] == 1
+
+
+def test_shards_in_a_subfolder_give_the_same_answer(tiny_model_dir: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model_dir, tmp_path / "model"))
+    prompt, sampling = [3, 9, 27, 17], SamplingParams(max_tokens=8, temperature=0, ignore_eos=True)
+    with LLM(folder, num_slots=64, threads=1) as llm:
+        expected = llm.generate([prompt], sampling)[0].token_ids
+    tensors = read_checkpoint(folder).tensors
+    (folder / "weights").mkdir()
+    (folder / SINGLE).rename(folder / "weights" / SINGLE)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(tensors, f"weights/{SINGLE}")}
+    (folder / INDEX).write_text(json.dumps(index))
+    assert read_checkpoint(folder).tensors.keys() == tensors.keys()
+    with LLM(folder, num_slots=64, threads=1) as llm:
+        assert llm.generate([prompt], sampling)[0].token_ids == expected
+
+
+def test_an_index_of_other_files_is_named_as_the_fault(tmp_path: Path) -> None:
+    """A download would bring the same files."""
+    folder = make_llama(tmp_path / "m", max_shard_size="20KB")
+    index = json.loads((folder / INDEX).read_text())
+    index["weight_map"] = {name: f"old-{file}" for name, file in index["weight_map"].items()}
+    (folder / INDEX).write_text(json.dumps(index))
+    with pytest.raises(ModelNotFound) as error:
+        read_checkpoint(folder)
+    assert error.value.message.endswith(
+        "the index does not name model-00001-of-00005.safetensors: save the model again"
+    )

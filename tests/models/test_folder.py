@@ -17,13 +17,8 @@ from tests.models.folders import edit_json
 from tests.models.hub import COMMIT, LocalHub, use_offline_cache
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.checkpoint import read_checkpoint, read_config
-from yaie.models.load.folder import (
-    list_cached_repositories,
-    names_repository,
-    nearest_models,
-    open_folder,
-    resolve_model_path,
-)
+from yaie.models.files.nearest import list_cached_repositories, nearest_models
+from yaie.models.load.folder import names_repository, open_folder, resolve_model_path
 from yaie.models.load.folder_process import find_folder
 
 
@@ -54,12 +49,6 @@ def test_a_folder_is_found_by_any_path(
 def test_a_file_is_refused_with_advice(folder: Path) -> None:
     with pytest.raises(ModelNotFound, match="is a file; name the folder"):
         resolve_model_path(str(folder / "model.safetensors"))
-
-
-def test_a_repository_of_gguf_files_is_refused_with_advice() -> None:
-    name = "someone/Qwen3-0.6B-GGUF"
-    with pytest.raises(ModelUnsupported, match=rf"download one by `hf download {name} FILE\.gguf"):
-        resolve_model_path(name)
 
 
 def test_a_damaged_gguf_file_is_refused(tmp_path: Path) -> None:
@@ -209,11 +198,12 @@ def test_an_unsupported_model_is_refused_before_download(folder: Path, tmp_path:
 
 
 @pytest.mark.integration
-def test_a_check_without_weights_downloads_the_config_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_check_without_weights_downloads_small_files(folder: Path, tmp_path: Path) -> None:
+    small = {path.name for path in folder.iterdir() if path.suffix != ".safetensors"}
     with LocalHub({"someone/small-llama": folder}) as hub:
         found = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama", "config alone")
         assert found.returncode == 0, found.stderr
-        assert hub.downloaded == ["config.json"]
+        assert set(hub.downloaded) == small
 
 
 @pytest.mark.integration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from tests.models.folders import edit_json
+from yaie.api.llm import LLM
+from yaie.base.types import SamplingParams
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
 
 
@@ -83,3 +86,24 @@ def test_a_damaged_tokenizer_is_a_warning(tmp_path: Path, caplog: pytest.LogCapt
     edit_json(tmp_path / "tokenizer_config.json", eos_token="<end>")
     assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3,)
     assert "tokenizer.json cannot be read" in caplog.text
+
+
+def test_ids_outside_the_vocabulary_refuse_no_model(
+    tiny_model_dir: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = Path(shutil.copytree(tiny_model_dir, tmp_path / "tiny"))
+    edit_json(folder / "config.json", pad_token_id=10**9, bos_token_id=-5)
+    edit_json(
+        folder / "generation_config.json",
+        eos_token_id=10**9,
+        pad_token_id=-7,
+        suppress_tokens=[10**9],
+        begin_suppress_tokens=[-1],
+        forced_eos_token_id=10**9,
+        bad_words_ids=[[10**9]],
+    )
+    with LLM(str(folder), num_slots=256, threads=1, weights_cache="off", progress=False) as llm:
+        assert llm.generate("hi", SamplingParams(max_tokens=1))
+        assert llm.info.eos_token_ids == (1,)
+    for said in ("end-of-text ids outside the vocabulary of 420: 1000000000", "pad_token_id"):
+        assert f"ignoring {said}" in caplog.text

@@ -111,6 +111,14 @@ def test_models_the_probe_refuses(change: Callable[[Any], None], reason: str) ->
         probed("llama", change)
 
 
+def test_an_overflow_in_float16_names_bfloat16() -> None:
+    def overflow(model: Any) -> None:
+        model.half().model.norm.weight.data.fill_(60_000)
+
+    with pytest.raises(ModelUnsupported, match=r"float16; use --dtype bfloat16"):
+        probed("llama", overflow)
+
+
 def spec(layer: int, window: int | None) -> AttentionSpec:
     return AttentionSpec(
         layer=layer,

@@ -147,7 +147,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "lacks|has no tokens": {"tokenizer.ggml.tokens": None},
     "is damaged: .* types of": {"tokenizer.ggml.token_type": [1, 1]},
     "not a merge": {"tokenizer.ggml.merges": ["ab"]},
-    "llama-gguf-split": {"split.count": 3},
+    "part 1 of a model in 3 .*llama-gguf-split": {"split.count": 3},
+    "part 2 of a model in 3": {"general.architecture": None, "split.count": 3, "split.no": 1},
     "a tensor that models of its architecture lack": {"llama.block_count": 1},
     "type 'adapter'": {"general.type": "adapter"},
 }

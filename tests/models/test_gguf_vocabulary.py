@@ -134,6 +134,28 @@ def test_all_ends_of_a_turn_are_known() -> None:
     assert vocabulary(eos_token_id=0).ends == [0, 2]  # <|endoftext|> and <|im_end|>
 
 
+ENDS = ("<|im_end|>", "<|eot_id|>", "<EOT>", "_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>")
+
+
+@pytest.mark.parametrize("kind", [1, 3, 4], ids=["normal", "control", "user-defined"])
+@pytest.mark.parametrize("end", [*ENDS, "<end_of_utterance>"])
+def test_an_end_of_any_type_ends_a_text(end: str, kind: int) -> None:
+    """Fine-tunes add ChatML's tokens as user-defined ones."""
+    texts = vocabulary_metadata()["tokenizer.ggml.tokens"]
+    own = [each if each != "<|im_end|>" else "<|unused|>" for each in texts]
+    types = [3 if each.startswith("<|") else 1 for each in own]
+    found = vocabulary(tokens=[*own, end], token_type=[*types, kind], eos_token_id=0)
+    assert found.ends == [0, len(own)]
+    assert found.tokenizer.encode(f"hi{end}").ids[-1] == len(own)
+    assert found.tokenizer.decode([len(own)]) == ""
+
+
+def test_a_plain_html_tag_is_no_end() -> None:
+    texts = [*vocabulary_metadata()["tokenizer.ggml.tokens"], "</s>"]
+    types = [3 if each.startswith("<|") else 1 for each in texts]
+    assert vocabulary(tokens=texts, token_type=types, eos_token_id=0).ends == [0, 2]
+
+
 def test_filling_is_no_token() -> None:
     texts = vocabulary_metadata()["tokenizer.ggml.tokens"]
     filled = [*texts, f"[PAD{len(texts)}]", "<unused>"]
@@ -152,6 +174,9 @@ def test_chat_templates_keep_their_names() -> None:
         {"name": "default", "template": "plain"},
         {"name": "tool_use", "template": "with tools"},
     ]
+    del entries["tokenizer.chat_template"]
+    settings = read_vocabulary(GgufFile(Path("x.gguf"), entries, {})).settings
+    assert settings["chat_template"] == [{"name": "tool_use", "template": "with tools"}]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.models.folders import KV_BYTES_PER_TOKEN, SMALL, edit_json, make_llama
 from yaie.base.errors import (
     ConfigError,
@@ -257,3 +259,19 @@ def test_memory_bytes_limits_weights_and_pool(tiny_model_dir: Path) -> None:
     assert 0 < limited.memory_bytes <= most < whole.memory_bytes
     with pytest.raises(NotEnoughMemory, match=r"the model does not fit: .* of 1\.0 MiB free"):
         load_model(replace(limited_config, memory_bytes=1024**2))
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3", "smollm3"])
+def test_a_head_that_is_missing_is_tied_with_a_warning(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tied = next(case for case in CASES if case.name == name)
+    tied = replace(tied, settings={**tied.settings, "tie_word_embeddings": True})
+    model = tied.build()
+    save(tied, model, tmp_path)
+    edit_json(tmp_path / "config.json", tie_word_embeddings=False)
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=64, device="cpu"))
+    assert "the head is tied to the embedding" in caplog.text
+    assert loaded.model is not None
+    for key, value in model.state_dict().items():
+        assert torch.equal(loaded.model.state_dict()[key], value)

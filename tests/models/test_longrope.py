@@ -78,14 +78,16 @@ def logits(model: torch.nn.Module, sequence: list[int]) -> torch.Tensor:
     "backend", ["auto", pytest.param("reference", marks=pytest.mark.integration)]
 )
 @pytest.mark.parametrize("case", [PHI, PHI_MOE], ids=lambda case: case.name)
-def test_a_context_beyond_the_switch_uses_the_second_table(
-    case: Case, backend: Any, tmp_path: Path
+def test_the_published_context_uses_the_second_table(
+    case: Case, backend: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of long prompts as transformers does; of short ones too, unlike it."""
     model = case.build()
     save(case, model, tmp_path)
-    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=WHOLE))
+    with caplog.at_level(logging.INFO):
+        loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
     assert loaded.max_model_len == WHOLE
+    assert f"--max-model-len {SWITCH} uses the first table" in caplog.text
     executor = choose_executor(loaded, backend)
     long, short = tokens(SWITCH + 40, 1), tokens(SWITCH - 8, 2)
     close(executor.execute(NaiveCache(256).plan([long], all_logits=True)), logits(model, long))
@@ -96,19 +98,32 @@ def test_a_context_beyond_the_switch_uses_the_second_table(
     assert (expected - logits(model, short)).abs().max() > 0.01  # the tables differ
 
 
-@pytest.mark.parametrize("context", [None, SWITCH])
-def test_a_context_up_to_the_switch_uses_the_first_table(
-    context: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_context_up_to_the_switch_uses_the_first_table(tmp_path: Path) -> None:
     model = PHI.build()
     save(PHI, model, tmp_path)
-    with caplog.at_level(logging.INFO):
-        loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=context))
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=SWITCH))
     assert loaded.max_model_len == SWITCH
-    assert (f"--max-model-len up to {WHOLE}" in caplog.text) == (context is None)
     whole = tokens(SWITCH, 3)
     found = choose_executor(loaded).execute(NaiveCache(256).plan([whole], all_logits=True))
     close(found, logits(model, whole))
+
+
+@pytest.mark.parametrize("num_slots", [64, SWITCH - 4])
+def test_a_smaller_pool_shortens_the_context_and_keeps_the_table(
+    num_slots: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Free memory sizes the pool, and the same prompt gets the same answer in any pool."""
+    save(PHI, PHI.build(), tmp_path)
+    short = tokens(SWITCH - 8, 2)
+    found = []
+    for slots in (256, num_slots):
+        with caplog.at_level(logging.INFO):
+            loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=slots))
+        assert loaded.max_model_len == min(slots, WHOLE)
+        plan = NaiveCache(slots).plan([short], all_logits=True)
+        found.append(choose_executor(loaded).execute(plan))
+    assert f"max_model_len is {num_slots}, the KV cache size" in caplog.text
+    torch.testing.assert_close(*found)
 
 
 def test_a_context_beyond_the_models_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,12 @@ from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
-from yaie.models.native import decoder_structure
+from yaie.models.native import decoder_structure, numerics_check
 from yaie.models.native import native_decoder as rewrite
 from yaie.models.native.decoder_structure import NotRecognised
 from yaie.models.native.native_structure import recognise_native, require_plain_attention
 from yaie.models.native.numerics_check import DecoderDiffers, comparison_plan, far_plan
+from yaie.process.heartbeat import counter_address
 
 OTHERS = [
     *("gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"),
@@ -44,6 +46,16 @@ needs_library = pytest.mark.skipif(
 def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
     executor = choose_executor(loaded, **settings)  # type: ignore[arg-type]
     return executor.execute(comparison_plan(loaded))
+
+
+@pytest.mark.parametrize("name", ["qwen3", "gpt2"])
+def test_each_layer_of_a_step_is_a_sign_of_life(name: str, tmp_path: Path) -> None:
+    loaded = load_case(name, tmp_path)
+    executor = choose_executor(loaded)
+    before = ctypes.c_uint64.from_address(counter_address()).value
+    executor.execute(comparison_plan(loaded))
+    beats = ctypes.c_uint64.from_address(counter_address()).value - before
+    assert beats >= len(loaded.specs)
 
 
 @pytest.mark.parametrize("name", RECOGNISED)
@@ -143,7 +155,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
     monkeypatch.setattr(decoder_structure, "require_positions_in_tables_only", lambda _: None)
     with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
         choose_executor(loaded)
-    monkeypatch.setattr(rewrite, "far_plan", lambda _: None)
+    monkeypatch.setattr(numerics_check, "far_plan", lambda _: None)
     assert choose_executor(load_case("ministral3", tmp_path)).name == "native"
 
 
@@ -174,6 +186,7 @@ def test_a_context_of_the_short_comparison_has_no_far_one(tmp_path: Path) -> Non
 def test_float16_warns_that_it_is_slow(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     executor = choose_executor(load_case("llama", tmp_path, dtype="float16"))
     assert executor.name == "transformers"
+    assert "no linear layers in torch.float16" in executor.reason
     told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert any("--dtype bfloat16" in message for message in told)
 
@@ -325,7 +338,7 @@ def test_the_engine_runs_the_original_of_a_refused_one(
     monkeypatch.setattr(rewrite, "GATED", wrong)
     core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))
     assert core.info.execution == "transformers"
-    assert "off by" in caplog.text
+    assert "off by" in caplog.text and "off by" in core.info.execution_reason
 
 
 def test_without_the_library_transformers_runs(tmp_path: Path) -> None:

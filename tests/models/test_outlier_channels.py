@@ -111,6 +111,7 @@ def error_of(folder: Path, kind: str, **settings: Any) -> float:
 
 # Plain rows of int8 would give 10 times the error; the weights of the channel are smaller than
 # their neighbours, which costs the rest.
+@pytest.mark.integration
 @needs_library
 @pytest.mark.parametrize("kind", ["int8", "int4"])
 def test_an_outlier_channel_costs_little_quality(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from tests.models.test_gguf_model import make_model
 from yaie.base.errors import ConfigError, ModelNotFound, ModelUnsupported
 from yaie.models.files import model_index, pull
 from yaie.models.files.model_index import CATALOGUE, ListedModel, Wheel
-from yaie.models.load import folder
-from yaie.models.load.folder import nearest_models, open_folder, resolve_model_path
+from yaie.models.files.nearest import GGUF, nearest_models
+from yaie.models.load.folder import open_folder, resolve_model_path
 
 MEMBER = "tiny_gguf/Tiny.Q8_0.gguf"
 
@@ -52,6 +52,7 @@ def listed(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List
     )
     model = ListedModel(name="tiny", repository="someone/tiny", wheel=wheel, license="MIT")
     monkeypatch.setitem(CATALOGUE, "tiny", model)
+    monkeypatch.setattr(pull, "MODELS", (*model_index.MODELS, model))
     put_in_index(place, content)
     return model
 
@@ -134,8 +135,33 @@ def test_without_pip_the_error_says_how_to_get_it(
 
 def test_a_cache_that_cannot_be_written_is_named(listed: ListedModel, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(ConfigError, match=r"cannot be stored in .*XDG_CACHE_HOME"):
+    with pytest.raises(ConfigError, match=r"cannot be stored in .*; set XDG_CACHE_HOME") as error:
         resolve_model_path("tiny")
+    assert "free some space" not in error.value.message
+
+
+def test_a_disk_without_room_is_told_before_the_download(
+    listed: ListedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = type(shutil.disk_usage("/"))(10**9, 10**9 - 5, 5)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(ConfigError, match=r"tiny needs 2 MB in .*, and 0 MB are free; free some"):
+        resolve_model_path("tiny")
+
+
+@pytest.mark.integration  # pip in a process of its own
+def test_a_disk_that_fills_up_is_told(listed: ListedModel, tmp_path: Path) -> None:
+    """A program in pip's place ends with pip's words for a full disk."""
+    program = tmp_path / "bin" / "pip.py"
+    program.parent.mkdir()
+    program.write_text(
+        "import sys; sys.exit('ERROR: Could not install packages due to an OSError: "
+        "[Errno 28] No space left on device')"
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(program.parent))
+        with pytest.raises(ConfigError, match="No space left on device; free some space"):
+            resolve_model_path("tiny")
 
 
 def test_a_misspelt_short_name_is_near(tmp_path: Path) -> None:
@@ -145,7 +171,19 @@ def test_a_misspelt_short_name_is_near(tmp_path: Path) -> None:
 
 
 def test_each_entry_names_a_file_and_a_digest() -> None:
-    for name, model in model_index.CATALOGUE.items():
-        assert name == model.name and model.wheel.file_name.endswith(folder.GGUF)
-        assert len(bytes.fromhex(model.wheel.sha256)) == 32
-        assert dataclasses.asdict(model)["license"]
+    for model in model_index.MODELS:
+        assert model.license and model.repository.count("/") == 1
+        if model.wheel is not None:
+            assert model.wheel.file_name.endswith(GGUF)
+            assert len(bytes.fromhex(model.wheel.sha256)) == 32
+
+
+def test_names_of_the_catalogue_are_their_repositories(
+    tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    """Ollama's spellings too, with and without a size."""
+    expected = put_in_cache(tmp_path / "hub", "meta-llama/Llama-3.2-3B-Instruct", tiny_model_dir)
+    assert resolve_model_path("llama3.2:3b") == resolve_model_path("llama3.2") == expected
+    assert len(model_index.MODELS) >= 25
+    with pytest.raises(ModelNotFound, match="no model 'Qwen/Qwen3"):
+        resolve_model_path("qwen3:0.6b")

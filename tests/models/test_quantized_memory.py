@@ -113,6 +113,7 @@ def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
     assert planned[0] <= shown - tables < 1.03 * planned[0]
 
 
+@pytest.mark.integration
 @needs_library
 def test_an_original_that_runs_after_all_is_not_packed(
     tmp_path: Path, planned: list[int], monkeypatch: pytest.MonkeyPatch

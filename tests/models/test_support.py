@@ -266,3 +266,10 @@ def test_the_switch_of_longrope() -> None:
     assert longrope_switch({"rope_parameters": {"rope_type": "longrope", **original}}) == 64
     assert longrope_switch({"rope_scaling": {"type": "su"}, "max_position_embeddings": 9}) == 9
     assert longrope_switch({"rope_scaling": {"type": "linear"}, **original}) is None
+
+
+@pytest.mark.parametrize("name", ["ZayaForCausalLM", "Jais2ForCausalLM", "BitNetForCausalLM"])
+def test_a_common_ending_makes_no_name_near(name: str) -> None:
+    with pytest.raises(ModelUnsupported) as error:
+        check_supported({"architectures": [name], "model_type": "unknown"})
+    assert "nearest" not in error.value.message

@@ -218,3 +218,16 @@ def test_a_checkpoint_without_text_is_refused(tmp_path: Path) -> None:
     rewrite(tmp_path, lambda name: f"visual.{name}")
     with pytest.raises(ModelUnsupported, match="has no text model"):
         open_folder(str(tmp_path))
+
+
+def test_a_head_width_that_the_text_config_omits_is_derived(tmp_path: Path) -> None:
+    """The text-only class has a default of 128."""
+    case = BY_NAME["glm4v"]
+    case.build().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["text_config"].pop("head_dim", None)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    opened = open_folder(str(tmp_path))
+    heads = opened.config["num_attention_heads"]
+    assert opened.config["head_dim"] == opened.config["hidden_size"] // heads != 128
+    assert load_model(EngineConfig(model=str(tmp_path), num_slots=64, device="cpu")).model

@@ -8,7 +8,7 @@ from tests.conformance import zoo
 from tests.conformance.case import save
 from yaie.attention.reference import ReferenceBackend
 from yaie.base.settings import EngineConfig
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.fused.fused_decoder import build_fused_decoder

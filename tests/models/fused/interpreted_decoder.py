@@ -38,9 +38,9 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
     executor = small_executor(name, tmp_path, dtype=dtype)
     plan = comparison_plan(executor.loaded)
     expected = executor.execute(plan)
+    pool = [tensor[plan.slots].float() for tensor in executor.pool.tensors()]
     fuse(executor, TritonOperations())
     assert executor.name == "fused"
-    pool = [tensor.clone() for tensor in executor.pool.tensors()]
     for tensor in executor.pool.tensors():  # the kernels fill it again
         tensor.fill_(torch.nan)
     found = executor.execute(plan)
@@ -48,6 +48,7 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
     has_experts = any("experts" in part for part, _ in executor.loaded.model.named_modules())
     # A rounding may send a row to another expert; float32 shows the arithmetic.
     rounded = TOLERANCE_OF_EXPERTS if has_experts else 0.05
-    assert error < (1e-5 if dtype == "float32" else rounded)
-    for mine, before in zip(executor.pool.tensors(), pool, strict=True):
-        assert torch.equal(mine[plan.slots], before[plan.slots])
+    bound = 1e-5 if dtype == "float32" else rounded
+    assert error < bound
+    for mine, original in zip(executor.pool.tensors(), pool, strict=True):
+        assert float((mine[plan.slots].float() - original).norm() / original.norm()) < bound

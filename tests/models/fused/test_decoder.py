@@ -33,6 +33,7 @@ def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tenso
     return expected, executor.execute(plan)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU + FUSED_ALONE)
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     executor = executor_of(load_case(name, tmp_path))

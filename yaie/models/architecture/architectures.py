@@ -27,7 +27,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("CohereForCausalLM", "cohere", "Command R, Aya"),
     SupportedArchitecture("DeepseekV2ForCausalLM", "deepseek_v2", "DeepSeek V2 and V2-Lite"),
     SupportedArchitecture(
-        "DeepseekV3ForCausalLM", "deepseek_v3", "DeepSeek V3, R1; Kimi K2; Moonlight"
+        "DeepseekV3ForCausalLM", "deepseek_v3", "DeepSeek V3, R1; Kimi K2; Moonlight; Sarvam 105B"
     ),
     SupportedArchitecture("Dots1ForCausalLM", "dots1", "dots.llm1"),
     SupportedArchitecture(
@@ -45,7 +45,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     ),
     SupportedArchitecture("GemmaForCausalLM", "gemma", "Gemma 1"),
     SupportedArchitecture("Glm4ForCausalLM", "glm4", "GLM-4-0414"),
-    SupportedArchitecture("Glm4MoeForCausalLM", "glm4_moe", "GLM-4.5, GLM-4.6"),
+    SupportedArchitecture("Glm4MoeForCausalLM", "glm4_moe", "GLM-4.5, GLM-4.6, Sarvam 30B"),
     SupportedArchitecture("Glm4MoeLiteForCausalLM", "glm4_moe_lite", "GLM-4.7-Flash"),
     SupportedArchitecture("GlmForCausalLM", "glm", "GLM-4 9B"),
     SupportedArchitecture("GPT2LMHeadModel", "gpt2", "GPT-2, DistilGPT-2"),
@@ -67,7 +67,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("HYV3ForCausalLM", "hy_v3", "Hy3"),
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
     SupportedArchitecture(
-        "LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi, IQuest-Coder"
+        "LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi, IQuest-Coder, EXAONE 3"
     ),
     SupportedArchitecture("MellumForCausalLM", "mellum", "Mellum 2"),
     SupportedArchitecture("MiniMaxM2ForCausalLM", "minimax_m2", "MiniMax-M2, M2.5"),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from yaie.base.errors import ModelUnsupported
+from yaie.process.heartbeat import beat
 
 IMPLEMENTATION = "yaie"
 STEP_KEYWORD = "yaie_step"
@@ -109,6 +110,7 @@ def attend(
         )
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     arguments = LayerArguments(scale, sliding_window, softcap, s_aux)
+    beat()
     return step.attend(module, query, key, value, arguments), None
 
 

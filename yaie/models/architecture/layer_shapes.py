@@ -128,9 +128,11 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
     if not probe.specs:
         raise ModelUnsupported(f"{type(model).__name__} has no supported attention layer")
     if not bool(torch.isfinite(output.logits).all()):
+        is_narrow = output.logits.dtype is torch.float16
+        remedy = "; use --dtype bfloat16" if is_narrow else ""
         raise ModelUnsupported(
             f"{type(model).__name__} computes non-finite logits: its weights are damaged, or too "
-            f"large for {output.logits.dtype}",
+            f"large for {output.logits.dtype}{remedy}",
             code="model_damaged",
         )
     vocab_size = model.config.vocab_size

@@ -1,8 +1,8 @@
 """LongRoPE: chooses one rope table for the whole engine.
 
 transformers chooses by a batch's longest row: the second table if it lies beyond the original
-length. Keys in the pool outlive a batch, so all of them need one table. The engine's context
-decides: within the original length it is the first, otherwise the second for every prompt.
+length. Keys in the pool outlive a batch, so all of them need one table. `max_model_len` decides:
+within the original length it is the first, otherwise, as by default, the second for every prompt.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from yaie.models.architecture.architectures import (
     SupportedArchitecture,
 )
 from yaie.models.architecture.quantization_config import read_quantization
-from yaie.models.architecture.text_backbones import text_config
+from yaie.models.architecture.text_backbones import RENAMED, is_renamed, text_config
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
@@ -55,6 +55,7 @@ _HUNYUAN = frozenset({"hunyuan_v1_dense", "hunyuan_v1_moe"})
 # one request would change another's logits.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
 LONGROPE = "longrope"
+_OTHER_ROPE_NAMES = {"su": LONGROPE, "deepseek_yarn": "yarn"}
 _LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _ORIGINAL_LIMIT = "original_max_position_embeddings"
 # Fields used in calculations before transformers validates them.
@@ -69,6 +70,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
 
     A wrapper has the entry of its text class.
     """
+    _check_defaults(config)
     config = text_config(config)
     _check_names(config)
     entry = _find(config)
@@ -106,6 +108,18 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
                 )
             raise ModelUnsupported(f"{name} with rope type {rope_type!r} cannot be served: {why}")
     return entry
+
+
+def _check_defaults(config: dict[str, Any]) -> None:
+    """Raise if the installed transformers lacks the defaults of a renamed model."""
+    if not is_renamed(config):
+        return
+    renamed = RENAMED[config["model_type"]]
+    if renamed.since and not _is_in_transformers(config["model_type"]):
+        raise ModelUnsupported(
+            f"{renamed.name} requires transformers {renamed.since} or newer, which has its "
+            f"defaults; upgrade it: pip install -U transformers"
+        )
 
 
 def _is_causal(config: dict[str, Any], entry: SupportedArchitecture) -> bool:
@@ -181,7 +195,7 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
     if capability := _missing_capability(config, name):
         raise ModelUnsupported(f"{name} cannot be served: {capability}")
     why = "the conformance suite does not cover it, and untested models are not served"
-    near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
+    near = _nearest(name)
     if config.get("auto_map") and not _is_in_transformers(model_type):
         why = "it needs its own Python code (trust_remote_code), which YAIE does not run"
     elif named and model_type in _BY_MODEL_TYPE:
@@ -189,6 +203,13 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
     hint = f" The nearest that is served: {near[0]}." if near else ""
     raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
+
+
+def _nearest(name: str) -> list[str]:
+    """Return the supported class whose name without its ending is nearest, if one is near."""
+    stems = {known.partition("For")[0].lower(): known for known in _BY_ARCHITECTURE}
+    stem = name.partition("For")[0].lower()
+    return [stems[each] for each in difflib.get_close_matches(stem, stems, n=1, cutoff=0.8)]
 
 
 def _missing_capability(config: dict[str, Any], name: str) -> str:
@@ -231,8 +252,7 @@ def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         nested = [value for value in found.values() if isinstance(value, dict)]
         for table in nested or [found]:
             rope_type = table.get("rope_type", table.get("type", "default"))
-            # "su" is an early name of LongRoPE.
-            yield LONGROPE if rope_type == "su" else str(rope_type), table
+            yield _OTHER_ROPE_NAMES.get(str(rope_type), str(rope_type)), table
 
 
 def longest_context(config: dict[str, Any]) -> int | None:

@@ -136,11 +136,24 @@ TWINS: dict[str, TextClass] = {
     "qwen3_vl_moe_text": TextClass("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
-# Renamed text models, by model type: the class, and its name in files.
-RENAMED: dict[str, tuple[TextClass, str]] = {
-    "internlm3": (TextClass("LlamaForCausalLM", "llama"), "InternLM3ForCausalLM"),
-    "iquestcoder": (TextClass("LlamaForCausalLM", "llama"), "IQuestCoderForCausalLM"),
-    "kimi_k2": (TWINS["kimi_k2"], "DeepseekV3ForCausalLM"),
+
+@dataclass(frozen=True, slots=True)
+class RenamedModel:
+    """A text model that is another family's class with separate settings."""
+
+    twin: TextClass
+    name: str  # of the class in files
+    since: str = ""  # first transformers with the model's defaults, where they count
+
+
+_LLAMA = TextClass("LlamaForCausalLM", "llama")
+RENAMED: dict[str, RenamedModel] = {  # by model type
+    "exaone": RenamedModel(_LLAMA, "ExaoneForCausalLM", "5.24"),
+    "internlm3": RenamedModel(_LLAMA, "InternLM3ForCausalLM", "5.21"),
+    "iquestcoder": RenamedModel(_LLAMA, "IQuestCoderForCausalLM", "5.21"),
+    "kimi_k2": RenamedModel(TWINS["kimi_k2"], "DeepseekV3ForCausalLM"),
+    "sarvam_mla": RenamedModel(TWINS["kimi_k2"], "SarvamMLAForCausalLM", "5.24"),
+    "sarvam_moe": RenamedModel(TWINS["glm4v_moe_text"], "SarvamMoEForCausalLM", "5.24"),
 }
 
 _BY_ARCHITECTURE = {
@@ -152,7 +165,7 @@ _SHARED = (
     *("quantization_config", "compression_config", "quantization", "transformers_weights"),
     *("eos_token_id", "bos_token_id"),
 )
-# Of the class, for configs that leave them out.
+# Of the class, for configs that omit them.
 _CROSS_LAYERS = (3, 8, 13, 18, 23, 28, 33, 38)
 _MLLAMA_LAYERS = 40
 _OF_THE_FILE = ("auto_map", "transformers_version", "_name_or_path", "attn_implementation")
@@ -200,13 +213,13 @@ def is_renamed(config: Mapping[str, Any]) -> bool:
     model_type, named = config.get("model_type"), config.get("architectures")
     if not isinstance(model_type, str) or model_type not in RENAMED:
         return False
-    twin, name = RENAMED[model_type]
-    return not named or named in ([twin.architecture], [name])
+    renamed = RENAMED[model_type]
+    return not named or named in ([renamed.twin.architecture], [renamed.name])
 
 
 def as_renamed(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a renamed model's config under its class's names."""
-    return {**config, **_names_of(RENAMED[config["model_type"]][0])}
+    return {**config, **_names_of(RENAMED[config["model_type"]].twin)}
 
 
 def _names_of(twin: TextClass) -> dict[str, Any]:
@@ -227,6 +240,9 @@ def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
     if text_type in TWINS:
         twin = TWINS[text_type]
         text |= {**_names_of(twin), **twin.settings}
+        hidden, heads = text.get("hidden_size"), text.get("num_attention_heads")
+        if text.get("head_dim") is None and isinstance(hidden, int) and isinstance(heads, int):
+            text["head_dim"] = hidden // max(heads, 1)  # the twin's class has another default
     if text_type == MLLAMA:
         text |= _without_cross_attention(text)
     for name in ("rope_parameters", "rope_scaling"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,77 @@ _EMBEDDING = "model.embed_tokens.weight"
 _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
 _SCALES = ("_scale_inv", "_scale")  # scales of fp8 experts
 _JOINED_EXPERTS = re.compile(r"model\.layers\.\d+\.mlp\.experts\.(gate_up_proj|down_proj)")
+
+
+# Published names of models whose class is another family's, and the names in that class.
+_RENAMINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "exaone": (
+        (r"^transformer\.wte\.", "model.embed_tokens."),
+        (r"^transformer\.h\.", "model.layers."),
+        (r"^transformer\.ln_f\.", "model.norm."),
+        (r"\.attn\.attention\.out_proj\.", ".self_attn.o_proj."),
+        (r"\.attn\.attention\.", ".self_attn."),
+        (r"\.ln_1\.", ".input_layernorm."),
+        (r"\.ln_2\.", ".post_attention_layernorm."),
+        (r"\.mlp\.c_fc_0\.", ".mlp.gate_proj."),
+        (r"\.mlp\.c_fc_1\.", ".mlp.up_proj."),
+        (r"\.mlp\.c_proj\.", ".mlp.down_proj."),
+    ),
+    "sarvam_moe": (
+        (r"^model\.word_embeddings\.", "model.embed_tokens."),
+        (r"\.attention\.dense\.", ".self_attn.o_proj."),
+        (r"\.attention\.query_layernorm\.", ".self_attn.q_norm."),
+        (r"\.attention\.key_layernorm\.", ".self_attn.k_norm."),
+        (r"\.attention\.", ".self_attn."),
+        (r"\.mlp\.gate\.expert_bias$", ".mlp.gate.e_score_correction_bias"),
+    ),
+}
+_JOINED_QKV = ".query_key_value."
+
+
+def renamed_checkpoint(
+    folder: Path, checkpoint: Checkpoint, config: Mapping[str, Any]
+) -> Checkpoint:
+    """Return a renamed model's weights under the names of its class; others' as they are.
+
+    Raises `ModelUnsupported` for joined projections that cannot be parted.
+    """
+    renamings = _RENAMINGS.get(config.get("model_type") or "")
+    if renamings is None:
+        return checkpoint
+    tensors: dict[str, StoredTensor] = {}
+    for stored, tensor in checkpoint.tensors.items():
+        name = stored
+        for pattern, new in renamings:
+            name = re.sub(pattern, new, name)
+        renamed = replace(tensor, name=name, stored_as=stored)
+        if _JOINED_QKV in name:
+            tensors |= {part.name: part for part in _part_projections(folder, renamed, config)}
+        else:
+            tensors[name] = renamed
+    return summarize(folder, checkpoint.files, tensors)
+
+
+def _part_projections(
+    folder: Path, tensor: StoredTensor, config: Mapping[str, Any]
+) -> Iterator[StoredTensor]:
+    """Yield the projections of queries, keys and values, whose rows are one tensor."""
+    heads = [config.get(f"num_{name}_heads") for name in ("attention", "key_value", "key_value")]
+    numbers = [each for each in heads if isinstance(each, int)]
+    rows = tensor.shape[0] if tensor.shape else 0
+    is_known = tensor.name.endswith((".weight", ".bias")) and len(numbers) == len(heads)
+    if not is_known or rows % sum(numbers):
+        raise ModelUnsupported(
+            f"{folder} has joined projections in a form that is not supported: "
+            f"{tensor.name_in_file} of {rows} rows; use a checkpoint in bfloat16"
+        )
+    width, first = rows // sum(numbers), 0
+    for letter, number in zip("qkv", numbers, strict=True):
+        name = tensor.name.replace(_JOINED_QKV, f".{letter}_proj.")
+        size = number * width
+        shape = (size, *tensor.shape[1:])
+        yield replace(tensor, name=name, shape=shape, first_row=first, num_rows=size)
+        first += size
 
 
 def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, Any]) -> Checkpoint:

@@ -5,7 +5,6 @@ Torch-free and quick: a damaged folder is refused before a model is built.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import struct
@@ -13,10 +12,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.base.json_reader import parse_json, read_json_file
 from yaie.models.files.gguf.hf_folder import LINK
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,8 @@ class StoredTensor:
     first_byte: int  # in the file
     stored_as: str = ""  # its name in the file, if that is another
     is_transposed: bool = False  # its last two dimensions are swapped when it is read
-    num_rows: int | None = None  # the first rows are read; None: all
+    num_rows: int | None = None  # so many rows are read; None: all
+    first_row: int = 0  # of these rows
 
     @property
     def name_in_file(self) -> str:
@@ -94,12 +95,17 @@ class Checkpoint:
     dtype: str  # dtype of most parameters: "float32", "bfloat16" or "float16"
     gguf: Path | None = None  # the file, if the weights are in GGUF
 
+    @property
+    def is_renamed(self) -> bool:
+        """True if tensors have other names, or other shapes, than in the files."""
+        return any(tensor.stored_as for tensor in self.tensors.values())
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file. Raises `ModelUnsupported` for other content."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        value = read_json_file(path)
+    except (OSError, ValueError) as error:
         raise _damage_error(path, f"it is not readable JSON ({error})") from None
     if not isinstance(value, dict):
         raise _damage_error(path, "it is not a JSON object")
@@ -183,7 +189,8 @@ def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
     from yaie.models.files.gguf.header import read_gguf
     from yaie.models.files.gguf.hf_names import name_tensors
 
-    path = (folder / LINK).resolve()
+    link = folder / LINK
+    path = link.readlink() if link.is_symlink() else link.resolve()
     named = name_tensors(read_gguf(path), read_config(folder))
     tensors = {
         name: StoredTensor(path, name, each.stored.kind, each.stored.shape, each.stored.first_byte)
@@ -207,26 +214,22 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
     """
     if (folder / SINGLE).is_file():
         return (folder / SINGLE,)
-    index = folder / INDEX
-    if index.is_file():
-        weight_map = read_json(index).get("weight_map")
-        if not isinstance(weight_map, dict) or not weight_map:
-            raise _damage_error(index, "it has no weight_map")
-        names = sorted({str(name) for name in weight_map.values()})
-        if any("/" in name or "\\" in name for name in names):
-            raise _damage_error(index, "it names files outside the folder")
+    shards = sorted(folder.glob("model-*-of-*.safetensors"))
+    if names := sorted(set(read_weight_map(folder).values())):
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
+            advice = "download the missing files"
+            if unnamed := [path.name for path in shards if path.name not in names]:
+                advice = f"the index does not name {unnamed[0]}: save the model again"
             raise ModelNotFound(
                 f"{folder} lacks {len(missing)} of {len(names)} weight files that {INDEX} names, "
-                f"the first is {missing[0]}; download the folder again"
+                f"the first is {missing[0]}; {advice}"
             )
         return tuple(folder / name for name in names)
-    shards = sorted(folder.glob("model-*-of-*.safetensors"))
     if shards:
         raise ModelNotFound(
             f"{folder} holds {len(shards)} shards such as {shards[0].name} but no {INDEX}; "
-            f"download the folder again"
+            f"download that file"
         )
     pickled = sorted(
         path.name for end in ("bin", "pt", "pth", "ckpt") for path in folder.glob(f"*.{end}")
@@ -249,6 +252,25 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
     raise ModelNotFound(f"{folder} holds no {SINGLE}")
 
 
+def read_weight_map(folder: Path) -> dict[str, str]:
+    """Return the file of each tensor, in the folder or its subfolders; empty without an index."""
+    index = folder / INDEX
+    if not index.is_file():
+        return {}
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise _damage_error(index, "it has no weight_map")
+    for name in set(map(str, weight_map.values())):
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name:
+            raise _damage_error(
+                index,
+                f"it names {name[:80]}, which is outside the folder",
+                advice="save the model again",
+            )
+    return {str(tensor): str(name) for tensor, name in weight_map.items()}
+
+
 def _read_header(path: Path) -> list[StoredTensor]:
     """Return a file's tensors, after checking that they fill it exactly."""
     size = path.stat().st_size
@@ -260,8 +282,8 @@ def _read_header(path: Path) -> list[StoredTensor]:
         if length > min(MAX_HEADER_BYTES, size - _LENGTH_BYTES):
             raise _damage_error(path, f"its header claims {length} bytes, the file has {size}")
         try:
-            header = json.loads(file.read(length))
-        except (UnicodeDecodeError, ValueError, RecursionError):
+            header = parse_json(file.read(length))
+        except ValueError:
             raise _damage_error(path, "its header is not JSON") from None
     if not isinstance(header, dict):
         raise _damage_error(path, "its header is not a table of tensors")
@@ -308,8 +330,8 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
     return kind, shape, begin, end
 
 
-def _damage_error(path: Path, why: str) -> ModelUnsupported:
-    return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")
+def _damage_error(path: Path, why: str, *, advice: str = "download it again") -> ModelUnsupported:
+    return ModelUnsupported(f"{path} is damaged: {why}; {advice}", code="model_damaged")
 
 
 def without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:

@@ -18,7 +18,6 @@ _SEPARATOR = "@"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHORT_COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SHORT_LEN = 12  # characters of a commit in messages
-_MAX_NAMED = 8
 
 
 def split_revision(model: str) -> tuple[str, str | None]:
@@ -32,15 +31,42 @@ def split_revision(model: str) -> tuple[str, str | None]:
 def list_cached_revisions(repository: str) -> dict[str, str]:
     """Return the revisions in the local cache with their commits: names first, then commits.
 
-    Lists commits whose snapshot has a config, and their names.
+    Lists commits whose snapshot has a config or a GGUF file, and their names.
     """
-    base = Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
-    commits = {path.parent.name for path in base.glob("snapshots/*/config.json")}
-    refs = base / "refs"
-    files = sorted(path for path in refs.rglob("*") if path.is_file())
-    names = {path.relative_to(refs).as_posix(): path.read_text().strip() for path in files}
+    snapshots = cached_repository(repository).glob("snapshots/*")
+    commits = {path.name for path in snapshots if holds_model_file(path)}
+    names = read_cached_names(repository)
     found = {name: commit for name, commit in names.items() if commit in commits}
     return found | {commit: commit for commit in sorted(commits)}
+
+
+def holds_model_file(snapshot: Path) -> bool:
+    """Return True if a snapshot has a config or a GGUF file, in a subfolder too."""
+    return any(any(snapshot.glob(form)) for form in ("config.json", "*.gguf", "*/*.gguf"))
+
+
+def cached_repository(repository: str) -> Path:
+    """Return the repository's folder in the hub's cache, whether it exists or not."""
+    return Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"
+
+
+def read_cached_names(repository: str) -> dict[str, str]:
+    """Return the commit of each branch and tag in the local cache."""
+    refs = cached_repository(repository) / "refs"
+    files = sorted(path for path in refs.rglob("*") if path.is_file())
+    return {path.relative_to(refs).as_posix(): path.read_text().strip() for path in files}
+
+
+def record_revision(repository: str, revision: str, commit: str) -> None:
+    """Make a branch or tag in the local cache name a commit."""
+    file = cached_repository(repository) / "refs" / revision
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(commit)
+
+
+def shorten_commit(revision: str) -> str:
+    """Return the first characters of a commit, and names as they are."""
+    return revision[:_SHORT_LEN] if _COMMIT.fullmatch(revision) else revision
 
 
 def find_cached_commit(repository: str, revision: str) -> str | None:
@@ -61,15 +87,3 @@ def find_cached_commit(repository: str, revision: str) -> str | None:
             "give more digits"
         )
     return commits[0] if commits else None
-
-
-def unknown_revision(repository: str, revision: str, where: str) -> ModelNotFound:
-    """Return the error for a revision that neither the cache nor the hub has."""
-    present = [
-        each[:_SHORT_LEN] if _COMMIT.fullmatch(each) else each
-        for each in list_cached_revisions(repository)
-    ]
-    more = [f"and {len(present) - _MAX_NAMED} more"] if len(present) > _MAX_NAMED else []
-    named = ", ".join([*present[:_MAX_NAMED], *more])
-    advice = f"use one on this machine: {named}" if present else "this machine has no revision"
-    return ModelNotFound(f"{repository} has no revision {revision!r} ({where}); {advice}")

@@ -1,4 +1,4 @@
-"""Decoders that run fused on a GPU: wider than those of the kernel library.
+"""Decoders that run fused on a GPU: wider than the kernel library's.
 
 Norms may come after attention and MLP, both may be parallel, and there are layer norms, rotary
 tables by layer, sinks, and MLPs of other forms.
@@ -50,7 +50,7 @@ def recognise_for_a_gpu(
     layers = []
     for layer, spec in zip(decoder.layers, specs, strict=True):
         _require_plain_attention(layer, spec)
-        layers.append(_fused_layer(layer, spec, tables))
+        layers.append(_find_fused_layer(layer, spec, tables))
     return FusedParts(decoder, tuple(layers))
 
 
@@ -63,7 +63,9 @@ def _require_plain_attention(layer: LayerParts, spec: AttentionSpec) -> None:
         raise NotRecognised(f"the sinks of layer {spec.layer} come from elsewhere")
 
 
-def _fused_layer(layer: LayerParts, spec: AttentionSpec, tables: RotaryTables) -> FusedLayerParts:
+def _find_fused_layer(
+    layer: LayerParts, spec: AttentionSpec, tables: RotaryTables
+) -> FusedLayerParts:
     of_heads: list[Norm | None] = []
     of_all: list[Norm | None] = []
     counts = (spec.num_heads, spec.num_kv_heads)

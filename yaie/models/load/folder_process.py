@@ -18,6 +18,8 @@ from pathlib import Path
 from yaie.base import errors
 from yaie.base.errors import StartupError
 from yaie.models.load.folder import open_folder
+from yaie.process.hidden_keys import HUB_VARIABLES, PROXY_VARIABLES
+from yaie.process.spawn import module_command, module_environment
 
 
 async def find_folder(model: str) -> Path:
@@ -26,7 +28,10 @@ async def find_folder(model: str) -> Path:
     Raises the child's `StartupError`.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, model, stdin=DEVNULL, stdout=PIPE
+        *module_command(__name__, model),
+        env=module_environment(keep=HUB_VARIABLES | PROXY_VARIABLES),
+        stdin=DEVNULL,
+        stdout=PIPE,
     )
     try:
         output, _ = await process.communicate()

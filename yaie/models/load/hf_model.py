@@ -5,6 +5,8 @@ transformers is imported when first needed, as that takes seconds.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -28,8 +30,12 @@ from yaie.models.load.folder import ModelFolder
 from yaie.models.load.loading_report import check_report
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.readers import TensorFiles
+from yaie.process.progress import report, report_each
+
+logger = logging.getLogger(__name__)
 
 _SUMMED_AT_ONCE = 2**24  # numbers
+_UNUSED_IDS = ("bos_token_id", "pad_token_id", "sep_token_id")  # YAIE never pads
 
 
 def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
@@ -37,6 +43,7 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 
     Raises `ModelUnsupported`.
     """
+    report("importing transformers")
     import transformers
 
     try:
@@ -64,6 +71,12 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 def _ready(config: Any) -> Any:
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # transformers would require the library that wrote it
+    size = getattr(config, "vocab_size", None) or 0
+    for name in _UNUSED_IDS:
+        stated = getattr(config, name, None)
+        if type(stated) is int and not 0 <= stated < size:
+            logger.warning("ignoring %s, which is outside the vocabulary: %.200r", name, stated)
+            setattr(config, name, None)
     config.return_dict = True  # the file may ask for a forward that returns tuples
     return config
 
@@ -118,8 +131,11 @@ def build_model(
     `layout` describes the checkpoint's quantized layers. Raises `ModelUnsupported` if the weights
     do not fit the model, or are not finite.
     """
+    from transformers import GenerationConfig
+
     from yaie.models.quantization.quantized_model import build_quantized
 
+    report("reading weights")
     model_class, path = _model_class(architecture), folder.path
     how = {
         "config": hf_config,
@@ -129,27 +145,26 @@ def build_model(
         "local_files_only": True,
         "output_loading_info": True,
         "ignore_mismatched_sizes": True,  # reported, and refused with their names
+        "generation_config": GenerationConfig(),  # transformers generates nothing here
     }
     try:
         if folder.checkpoint.gguf is not None:
             from yaie.models.files.gguf.hf_weights import unread_weights
 
             tensors = unread_weights(folder.checkpoint.gguf, dtype)
-            model, report = model_class.from_pretrained(
-                None, state_dict=tensors, dtype=dtype, **how
-            )
-        elif layout is None and folder.wrapper is not None:
+            model, found = model_class.from_pretrained(None, state_dict=tensors, dtype=dtype, **how)
+        elif layout is None and folder.checkpoint.is_renamed:
             with TensorFiles() as files:
                 tensors = {
                     each.name: files.unread(each) for each in folder.checkpoint.tensors.values()
                 }
-                model, report = model_class.from_pretrained(
+                model, found = model_class.from_pretrained(
                     None, state_dict=tensors, dtype=dtype, **how
                 )
         elif layout is None:
-            model, report = model_class.from_pretrained(path, dtype=dtype, **how)
+            model, found = model_class.from_pretrained(path, dtype=dtype, **how)
         else:
-            model, report = build_quantized(model_class, layout, dtype, **how)
+            model, found = build_quantized(model_class, layout, dtype, **how)
     except StartupError:
         raise
     except Exception as error:  # shapes, names, conversions: errors of many types
@@ -160,7 +175,7 @@ def build_model(
             f"the weights in {path} do not fit {architecture}: {first_line(error)}",
             code="model_damaged",
         ) from error
-    check_report(report, model, folder.checkpoint, path)
+    check_report(found, model, folder.checkpoint, path)
     _check_finite(model, path)
     return model.eval().requires_grad_(False)  # type: ignore[no-any-return]
 
@@ -176,9 +191,20 @@ def _model_class(architecture: str) -> Any:
             f"not use its attention interface"
         )
     transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_tqdm_hook(_report_tensors)
     # Its warnings (generation flags, say) do not apply here; errors are raised all the same.
     transformers.utils.logging.set_verbosity_error()
     return model_class
+
+
+def _report_tensors(make: Any, arguments: Sequence[Any], fields: dict[str, Any]) -> Any:
+    """Stand in for transformers' bars, of which one is drawn around the tensors that it reads."""
+    if arguments and hasattr(arguments[0], "__len__"):
+        items, *others = arguments
+        fields = {"total": len(items), **fields}
+        items = report_each(items, "reading weights", len(items), "tensors")
+        return make(items, *others, **fields)
+    return make(*arguments, **fields)
 
 
 def _class_named(architecture: str) -> Any:
@@ -209,12 +235,12 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
         parts = torch.split(parameter.detach().flatten(), _SUMMED_AT_ONCE)
         if all(bool(torch.isfinite(part.sum(dtype=torch.float32))) for part in parts):
             continue
-        cause, or_else = "", ""
+        cause, advice = "", "save the model again from finite weights, or use another checkpoint"
         if parameter.dtype is torch.float16:
             cause = ", or too large for float16"
-            or_else = ", or use --dtype bfloat16"
+            advice = "use --dtype bfloat16, or another checkpoint"
         raise ModelUnsupported(
             f"the weights in {path} are damaged{cause}: {name} contains non-finite numbers; "
-            f"download the folder again{or_else}",
+            f"{advice}",
             code="model_damaged",
         )

@@ -36,6 +36,7 @@ from yaie.models.architecture.loaded_model import (
 from yaie.models.architecture.longrope import use_second_table
 from yaie.models.architecture.support import check_supported, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
+from yaie.models.architecture.text_weights import HEAD
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
 from yaie.models.load.folder import ModelFolder, open_folder
 from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
@@ -66,6 +67,7 @@ from yaie.models.quantization.quantize import (
     quantize_model,
 )
 from yaie.models.quantization.quantized_weights import count_parameters
+from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
 
@@ -157,8 +159,14 @@ def _open(config: EngineConfig) -> _Source:
     on_gpu = is_gpu(resolve_device(config.device))
     layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
     hf_config = read_hf_config(folder.path, folder.wrapper)
-    if folder.lacks_its_head and folder.config.get(TIES):
-        hf_config.tie_word_embeddings = True  # the text config decides if the wrapper's is silent
+    if folder.lacks_its_head and not hf_config.tie_word_embeddings:
+        if not folder.config.get(TIES):  # the text config decides if the wrapper's is silent
+            log.warning(
+                "%s has no %sweight, so the head is tied to the embedding; config.json says %s: "
+                "false",
+                *(folder.path, HEAD, TIES),
+            )
+        hf_config.tie_word_embeddings = True
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
     if folder.wrapper is not None:
@@ -266,6 +274,8 @@ def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch
         finish.pack_model(model)
     if config.quantization is not None:
         quantize_model(model, config.quantization, target.device, finish=finish)
+    if target.is_on_gpu:
+        report("moving weights to the device")
     return model.to(target.device)
 
 

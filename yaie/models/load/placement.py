@@ -52,18 +52,17 @@ def resolve_dtype(
 def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     """Return the context in tokens. Raises `ConfigError` if the settings ask for more.
 
-    By default, LongRoPE's context ends where its first table ends.
+    LongRoPE's context selects its table: by the settings alone, so free memory changes no answer.
     """
     limit, switch = longest_context(settings), longrope_switch(settings)
     wanted = config.max_model_len
     if wanted is None and switch is not None and limit is not None and switch < limit:
         log.info(
-            "max_model_len is %d, where the first LongRoPE table ends; --max-model-len up to %d "
-            "uses the second table for all prompts",
-            switch,
+            "the second LongRoPE table serves all prompts, for a context of %d tokens; "
+            "--max-model-len %d uses the first table, made for short prompts",
             limit,
+            switch,
         )
-        return switch
     if wanted is None:
         return _CONTEXT_WITHOUT_LIMIT if limit is None else limit
     if limit is None or wanted <= limit:

@@ -50,10 +50,12 @@ from yaie.models.native.numerics_check import (
     DecoderDiffers,
     check_agreement,
     comparison_plan,
-    far_plan,
+    comparison_plans,
 )
 from yaie.models.native.packed_weights import PackedWeights
 from yaie.models.native.packing import KINDS, Packer
+from yaie.process.heartbeat import counter_address
+from yaie.process.progress import report, report_each
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +122,11 @@ class NativeDecoder:
         logit_rows = np.ascontiguousarray(plan.logit_rows)
         logits = self._logits.take(len(logit_rows))
         call = DecoderCall(
-            token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
+            token_ids.ctypes.data,
+            logit_rows.ctypes.data,
+            len(logit_rows),
+            logits.data_ptr(),
+            counter_address(),
         )
         self.kernels.decode(self.structure, step.structure, call)
         return logits
@@ -135,7 +141,7 @@ def _pack_decoder(
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
     next_release = _PACKED_BETWEEN_RELEASES
-    for index, layer in enumerate(parts.layers):
+    for index, layer in enumerate(report_each(parts.layers, "packing weights", len(layers))):
         if packer.num_packed >= next_release:
             originals.release()
             trim_heap()  # the C library keeps freed blocks below used blocks
@@ -195,8 +201,8 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
 
 def build_native_decoder(
     loaded: LoadedModel, pool: KVPool, kernels: Library, execute: Execute, *, exact: bool = False
-) -> NativeDecoder | None:
-    """Pack the model's decoder for the kernel library; None if its structure is not recognised.
+) -> NativeDecoder | str:
+    """Pack the model's decoder for the kernel library, or return why it is not recognised.
 
     `execute` runs the original, which is freed. Raises `DecoderDiffers` if the two disagree, and
     `ConfigError` if `exact` fails its check.
@@ -214,19 +220,18 @@ def build_native_decoder(
             raise not_exact(str(reason)) from None
         level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # slower than need be
         log.log(level, "transformers runs the model: %s", reason)
-        return None
+        return str(reason)
     # Batch-invariant attention takes paths without gaps only.
-    plan, far = comparison_plan(loaded), None if exact else far_plan(loaded)
-    expected = execute(plan)
-    expected_far = None if far is None else execute(far)
+    plans = comparison_plans(loaded, with_gap=not exact)
+    report("computing a test step of the original")
+    expected = [execute(plan) for plan in plans]
     decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact)
-    found = decoder.execute(plan)
-    decoder.sample = _sample(found)
-    error = check_agreement(loaded, found, expected)
-    if far is not None and expected_far is not None:
-        error = max(error, check_agreement(loaded, decoder.execute(far), expected_far))
+    report("comparing packed weights with the original")
+    found = [decoder.execute(plan) for plan in plans]
+    decoder.sample = _sample(found[0])
+    error = check_agreement(loaded, plans, found, expected)
     if exact:
-        check_exact(decoder.execute, plan, found)
+        check_exact(decoder.execute, plans[0], found[0])
     log.info("the kernel library runs the model; relative error of its logits: %.1e", error)
     return decoder
 

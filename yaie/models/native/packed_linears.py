@@ -16,6 +16,7 @@ from yaie.kernels.library import Library
 from yaie.models.native.decoder_structure import LinearParts
 from yaie.models.native.packing import KINDS, Packer
 from yaie.models.quantization.quantized_weights import ROUTERS, QuantizedLinear
+from yaie.process.progress import report_each
 
 # Number of freed weights at which the heap is trimmed.
 _TRIM_AFTER = 32_000_000
@@ -74,7 +75,7 @@ def pack_linears(
     """
     packer = Packer(library, dtype)
     freed = 0
-    for name, module in linears.items():
+    for name, module in report_each(linears.items(), "packing weights", len(linears)):
         freed += module.out_features * module.in_features
         if freed > _TRIM_AFTER:
             trim_heap()

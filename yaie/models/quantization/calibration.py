@@ -30,12 +30,14 @@ from yaie.models.quantization.calibration_plan import (
 )
 from yaie.models.quantization.gptq import factorize, round_by_inputs, round_by_squares
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
+from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
 
 _CHECKED_TOKENS = 16
 _TOLERANCE = 0.01  # share of the largest hidden value; the same operations run in the same order
 _PROGRESS_LINES = 10
+_STAGE = "calibrating int4, once (--calibrate none skips it)"
 _BLOCK = 256  # inputs per block of the product triangle
 
 
@@ -70,6 +72,7 @@ def _calibrate(model: Any, calibration: CalibrationPlan) -> int:
     _check(model, layers, sequences[0][:_CHECKED_TOKENS])
     runs = [_record(model, layers, tokens) for tokens in sequences]
     for index, (name, layer) in enumerate(layers.items()):
+        report(_STAGE, index, len(layers))
         number += _calibrate_layer(name, layer, runs, index, calibration.method)
         done = index + 1
         if done * _PROGRESS_LINES // len(layers) > index * _PROGRESS_LINES // len(layers):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaie.base.errors import ConfigError, YaieError
+from yaie.base.errors import ConfigError, TemplateTooCostly, YaieError
 
 if TYPE_CHECKING:
     from yaie.text.chat_template import ChatTemplate
@@ -78,6 +78,7 @@ def calibration_digest(file: str | None) -> str:
 def _read_default(folder: Path) -> CalibrationText | None:
     """Read the package's text. Chats pass the model's template; without one they are plain."""
     from yaie.text.chat_template import ChatTemplate
+    from yaie.text.template_renderer import RENDERER
     from yaie.text.tokenizer import load_tokenizer
 
     try:
@@ -85,10 +86,15 @@ def _read_default(folder: Path) -> CalibrationText | None:
     except YaieError as error:
         log.warning("int4 is not calibrated: %s", error.message)
         return None
-    template = ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
+    template: ChatTemplate | None = ChatTemplate(tokenizer)
+    try:
+        ChatTemplate(tokenizer).check()
+    except TemplateTooCostly:
+        template = None
     tokens: list[int] = []
     for part in tomllib.loads(DEFAULT.read_text(encoding="utf-8"))["part"]:
         tokens += _render(part, tokenizer, template)
+    RENDERER.close()
     return CalibrationText(tuple(tokens[:MOST_TOKENS]), _begin(tokenizer), is_default=True)
 
 

@@ -31,7 +31,7 @@ def write_checkpoint(model: Any, source: Path, folder: Path) -> None:
 
     model: a transformers model with `QuantizedLinear` layers, on the CPU. folder: exists.
     """
-    weights = _quantized_weights(model)
+    weights = _find_quantized_weights(model)
     state = dict(model.state_dict())
     for name, weight in weights.items():
         state |= {f"{name}.{part}": tensor for part, tensor in pack_weight(weight).items()}
@@ -46,7 +46,7 @@ def write_checkpoint(model: Any, source: Path, folder: Path) -> None:
     # transformers writes the names of the first checkpoints of an architecture, which other engines
     # expect. Readers of quantized layers find them by their names in the model.
     model.save_pretrained(folder, state_dict=state, max_shard_size=_SHARD)
-    if not packed <= _stored_names(folder):
+    if not packed <= _list_stored_names(folder):
         model.save_pretrained(
             folder, state_dict=state, max_shard_size=_SHARD, save_original_format=False
         )
@@ -56,7 +56,7 @@ def write_checkpoint(model: Any, source: Path, folder: Path) -> None:
             shutil.copyfile(file, folder / file.name)
 
 
-def _stored_names(folder: Path) -> set[str]:
+def _list_stored_names(folder: Path) -> set[str]:
     names: set[str] = set()
     for file in folder.glob("*.safetensors"):
         with safe_open(file, framework="pt") as opened:
@@ -129,7 +129,7 @@ def _format_of(weight: QuantizedWeight) -> _Format:
     return weight.bits, group_size, weight.zero_points is None
 
 
-def _quantized_weights(model: nn.Module) -> dict[str, QuantizedWeight]:
+def _find_quantized_weights(model: nn.Module) -> dict[str, QuantizedWeight]:
     return {
         name: module.quantized
         for name, module in model.named_modules()

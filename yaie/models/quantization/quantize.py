@@ -23,6 +23,7 @@ from yaie.models.quantization.quantized_weights import (
     best_grid,
     join,
 )
+from yaie.process.progress import report_each
 
 INT4_GROUP_SIZE = 64
 _INT8_MOST = 127  # and -127: int8 is symmetric
@@ -95,7 +96,7 @@ def quantize_model(
     head = model.get_output_embeddings()  # type: ignore[operator]
     tied = head is not None and head.weight.data_ptr() == embedding.weight.data_ptr()
     named = [(name, m) for name, m in model.named_modules() if _is_rounded(name, m)]
-    for name, linear in named:
+    for name, linear in report_each(named, f"quantizing to {kind}", len(named)):
         is_head = linear is head
         weight = quantize_weight(linear.weight.to(device), _kind_for(name, linear, head, kind))
         bias = None if linear.bias is None else linear.bias.detach()

@@ -40,7 +40,8 @@ class _Changed:
         self._tensor = tensor
 
     def __getitem__(self, _: object) -> torch.Tensor:
-        read: torch.Tensor = self._found[: self._tensor.num_rows]
+        first, number = self._tensor.first_row, self._tensor.num_rows
+        read: torch.Tensor = self._found[first : None if number is None else first + number]
         return read.transpose(-1, -2).contiguous() if self._tensor.is_transposed else read
 
 

@@ -77,7 +77,7 @@ def read_gguf(path: Path) -> GgufFile:
     try:
         with path.open("rb") as file:
             if not file.seek(0, 2):
-                raise _damaged(path, "it is empty")
+                raise _report_damage(path, "it is empty")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return _Header(path, data).read()
     except FileNotFoundError:
@@ -100,14 +100,14 @@ class _Header:
     def read(self) -> GgufFile:
         num_tensors, num_pairs = self._read_start()
         metadata: dict[str, Any] = {}
-        for _ in range(self._counted(num_pairs, _LEAST_PAIR, "metadata entries")):
+        for _ in range(self._check_count(num_pairs, _LEAST_PAIR, "metadata entries")):
             key = self._string()
             if key in metadata:
                 self._fail(f"it states {key[:80]!r} twice")
             metadata[key] = self._value(self._number(4))
-        count = self._counted(num_tensors, _LEAST_TENSOR, "tensors")
+        count = self._check_count(num_tensors, _LEAST_TENSOR, "tensors")
         entries = [self._tensor_entry() for _ in range(count)]
-        return GgufFile(self._path, metadata, self._placed(entries, metadata))
+        return GgufFile(self._path, metadata, self._place(entries, metadata))
 
     def _read_start(self) -> tuple[int, int]:
         """Return the numbers of tensors and of metadata entries."""
@@ -147,7 +147,7 @@ class _Header:
             self._fail(f"its tensor {name[:80]!r} of shape {shape} does not fill blocks of {kind}")
         return name, kind, shape, self._number(10)
 
-    def _placed(
+    def _place(
         self, entries: list[tuple[str, str, tuple[int, ...], int]], metadata: Mapping[str, Any]
     ) -> dict[str, GgufTensor]:
         """Return the tensors by name, after checking that they lie in the file, apart."""
@@ -183,11 +183,11 @@ class _Header:
         """Return a list of strings, or an array of numbers."""
         kind, count = self._number(4), self._number(10)
         if kind == _STRING:
-            return self._strings(self._counted(count, _LENGTH.size, "strings"))
+            return self._strings(self._check_count(count, _LENGTH.size, "strings"))
         number = _NUMBERS.get(kind)
         if number is None:
             self._fail(f"it holds an array of type {kind}")
-        self._counted(count, number.size, "numbers")
+        self._check_count(count, number.size, "numbers")
         end = self._at + count * number.size
         values = np.frombuffer(self._data[self._at : end], number.format)
         self._at = end
@@ -210,7 +210,7 @@ class _Header:
 
     def _string(self) -> str:
         length = self._number(10)
-        end = self._at + self._counted(length, 1, "bytes of text")
+        end = self._at + self._check_count(length, 1, "bytes of text")
         text = self._data[self._at : end].decode("utf-8", "replace")
         self._at = end
         return text
@@ -225,7 +225,7 @@ class _Header:
         self._at += form.size
         return value
 
-    def _counted(self, count: int, least: int, things: str) -> int:
+    def _check_count(self, count: int, least: int, things: str) -> int:
         """Return a count after checking that as many things can follow."""
         if count * least > self._size - self._at:
             left = self._size - self._at
@@ -233,8 +233,8 @@ class _Header:
         return count
 
     def _fail(self, why: str) -> NoReturn:
-        raise _damaged(self._path, why)
+        raise _report_damage(self._path, why)
 
 
-def _damaged(path: Path, why: str) -> ModelUnsupported:
+def _report_damage(path: Path, why: str) -> ModelUnsupported:
     return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,14 @@ FAMILIES = {
 }
 
 
+def refuse_architecture(name: str, holder: Path | str) -> ModelUnsupported:
+    """Return the error for a file's or repository's architecture that no family has."""
+    return ModelUnsupported(
+        f"{holder} holds a model of architecture {name[:80]!r}, and GGUF files of "
+        f"{', '.join(FAMILIES)} are supported; {HOW_TO_HELP}"
+    )
+
+
 class GgufSettings:
     """The metadata of a file's architecture, with checks of their types."""
 
@@ -77,16 +86,16 @@ class GgufSettings:
             raise ModelUnsupported(
                 f"{self.path} holds a GGUF of type {str(kind)[:80]!r}; name the file of a model"
             )
+        if (
+            number := int(self.metadata.get("split.count", 1) or 1)
+        ) > 1:  # later parts have no more
+            part = int(self.metadata.get("split.no", 0)) + 1
+            raise ModelUnsupported(
+                f"{self.path} is part {part} of a model in {number} parts; join them by "
+                f"`llama-gguf-split --merge` and name the whole file"
+            )
         if self.name not in FAMILIES:
-            raise ModelUnsupported(
-                f"{self.path} holds a model of architecture {self.name[:80]!r}, and GGUF files of "
-                f"{', '.join(FAMILIES)} are supported; {HOW_TO_HELP}"
-            )
-        if int(self.metadata.get("split.count", 1) or 1) > 1:
-            raise ModelUnsupported(
-                f"{self.path} is one of {self.metadata['split.count']} parts of a model; join them "
-                f"by `llama-gguf-split --merge` and name the whole file"
-            )
+            raise refuse_architecture(self.name, self.path)
         return FAMILIES[self.name]
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -27,7 +27,8 @@ def folder_of_gguf(path: Path) -> Path:
     Raises `ModelUnsupported` for a damaged or unsupported file, `ConfigError` for a cache that
     cannot be written.
     """
-    path = path.resolve()
+    target = path.resolve()  # a blob without a suffix, if the file is in the hub's cache
+    path = target if target.suffix == path.suffix else path.absolute()
     try:
         folder = cache_folder("gguf") / _name(path)
     except FileNotFoundError:
@@ -63,7 +64,7 @@ def cache_folder(name: str) -> Path:
 
 
 def _name(path: Path) -> str:
-    """Return the name of a file's folder: another one once the file or this code changes."""
+    """Return the name of a file's folder: a new one once the file or this code changes."""
     status = path.stat()
     digest = hashlib.sha256(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):

@@ -42,7 +42,7 @@ class NamedTensor:
 
 
 def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTensor]:
-    """Return the tensors of a file by transformers' names; `config` is that of the file.
+    """Return the tensors of a file by transformers' names; `config` is the file's.
 
     Raises `ModelUnsupported` for a tensor without a meaning in the model.
     """

@@ -19,11 +19,14 @@ from yaie.models.files.gguf.pretokenizers import PRE_TOKENIZERS, PreTokenizer
 # Types of tokens in a file.
 _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED = 2, 3, 4, 5
 _SPACE = "▁"  # of SentencePiece
-# Ends of a turn or a text, by which chats end whatever the file names as its end.
+# Ends of a turn or a text, by which chats end whatever the file names as its end. Converters write
+# some of them as plain or user-defined tokens; they are control tokens here.
 _ENDS = (
     *("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"),
-    *("<end_of_turn>", "<|end|>", "<|EOT|>", "</s>"),
+    *("<end_of_turn>", "<end_of_utterance>", "<|end|>", "<|EOT|>", "<EOT>", "_<EOT>", "[EOT]"),
+    "<｜end▁of▁sentence｜>",  # DeepSeek's
 )
+_END_OF_SENTENCE = "</s>"  # also HTML, which other vocabularies hold as a plain token
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ class _Tokens:
         self.types: list[int] = [1] * len(self.texts) if types is None else list(map(int, types))
         if len(self.types) != len(self.texts):
             raise self.damaged(f"{len(self.types)} types of {len(self.texts)} tokens")
+        ends = set(_ENDS)
+        self.types = [
+            _CONTROL if text in ends else kind
+            for text, kind in zip(self.texts, self.types, strict=True)
+        ]
 
     def get(self, key: str) -> Any:
         """Return an entry of the tokenizer's metadata, or None."""
@@ -224,10 +232,9 @@ def _settings(tokens: _Tokens) -> dict[str, Any]:
         for name in (others if isinstance(others, list) else [])
         if (text := tokens.file.metadata.get(f"tokenizer.chat_template.{name}"))
     ]
-    if named and template:
-        found["chat_template"] = [{"name": "default", "template": template}, *named]
-    elif template:
-        found["chat_template"] = template
+    default = [{"name": "default", "template": template}] if template else []
+    if chat_template := template if not named else [*default, *named]:
+        found["chat_template"] = chat_template
     return found
 
 
@@ -236,6 +243,6 @@ def _ends(tokens: _Tokens) -> list[int]:
     known = {
         token_id
         for token_id, text in enumerate(tokens.texts)
-        if text in _ENDS and tokens.types[token_id] == _CONTROL
+        if text in (*_ENDS, _END_OF_SENTENCE) and tokens.types[token_id] == _CONTROL
     }
     return sorted(known | {token_id for token_id in stated if token_id is not None})

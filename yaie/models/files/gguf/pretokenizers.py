@@ -1,6 +1,6 @@
 """Pre-tokenizers of byte-level BPE: how a text is cut before its pieces are merged. Torch-free.
 
-A GGUF file holds the name alone. With another one, numbers and spaces become other tokens than in
+A GGUF file holds the name alone. With a wrong name, numbers and spaces become other tokens than in
 training.
 """
 
@@ -27,7 +27,7 @@ _TEKKEN = (
 class PreTokenizer:
     """A pre-tokenizer, and the settings that llama.cpp derives from its name."""
 
-    pattern: str = ""  # of pieces; empty: that of GPT-2
+    pattern: str = ""  # of pieces; empty: GPT-2's
     splits_digits: bool = False  # each digit is a piece, before the pattern is applied
     composes: bool = False  # characters are composed first (NFC)
     ignores_merges: bool = False  # a piece that is a token is not merged

@@ -16,6 +16,7 @@ from yaie.models.quantization.device.device_weights import DeviceWeight
 from yaie.models.quantization.device.linear import DeviceLinear
 from yaie.models.quantization.device.products import PlainProducts, Products, choose_products
 from yaie.models.quantization.quantized_weights import QuantizedLinear
+from yaie.process.progress import report_each
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +49,13 @@ class DevicePacker:
 
     def pack_model(self, model: nn.Module) -> None:
         """Pack a model's quantized layers, one after another."""
-        for name, module in list(model.named_modules()):
-            if isinstance(module, QuantizedLinear) and not isinstance(module, DeviceLinear):
-                model.set_submodule(name, self(module))
+        quantized = [
+            (name, module)
+            for name, module in model.named_modules()
+            if isinstance(module, QuantizedLinear) and not isinstance(module, DeviceLinear)
+        ]
+        for name, module in report_each(quantized, "packing weights", len(quantized)):
+            model.set_submodule(name, self(module))
 
     def _check(self, weight: DeviceWeight) -> None:
         """Multiply with a format's first layer in two ways; keep torch's if they differ."""
