@@ -116,19 +116,28 @@ def test_a_compilation_removes_folders_unused_for_90_days(machine: Machine) -> N
     folders = {name: build.cache_folder() / name for name in days}
     for name, folder in folders.items():
         folder.mkdir(parents=True)
-        for file in (build.LIBRARY_NAME, "tmp1.so", library_search.FAILED):
+        for file in (build.LIBRARY_NAME, library_search.FAILED):
             (folder / file).touch()
         for path in (*folder.iterdir(), folder):
             then = time.time() - days[name] * library_search.DAY_S
             os.utime(path, (then, then))
-    (folders["young"] / "tmp2.so").touch()  # another process compiles now
     library_search.note_use(folders["used"] / build.LIBRARY_NAME)
     assert machine.start("portable")[0] is not None
     assert not folders["old"].exists()
-    assert {path.name for path in folders["used"].iterdir()} == {
-        build.LIBRARY_NAME,
-        library_search.FAILED,
-    }
-    kept = {build.LIBRARY_NAME, library_search.FAILED, "tmp2.so"}
-    assert {path.name for path in folders["young"].iterdir()} == kept
+    kept = {build.LIBRARY_NAME, library_search.FAILED}
+    for name in ("used", "young"):
+        assert {path.name for path in folders[name].iterdir()} == kept
     assert machine.start("portable")[1].endswith("compiled before")
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_start_removes_what_killed_compilations_left(machine: Machine, is_compiled: bool) -> None:
+    if is_compiled:
+        machine.start("portable")
+    for name in ("some", "other"):
+        (left := build.cache_folder() / name / "unfinished-1").mkdir(parents=True)
+        (left / build.LIBRARY_NAME).touch()
+    with build.unfinished_folder(build.cache_folder() / "other") as used:  # another process's
+        machine.start("portable")
+        assert list((build.cache_folder() / "other").iterdir()) == [used]
+    assert list((build.cache_folder() / "some").iterdir()) == []

@@ -9,22 +9,27 @@ only.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from yaie.process.hidden_keys import environment_without_secrets
 
 SOURCES = Path(__file__).parent / "csrc"
 MAIN_SOURCE = SOURCES / "kernels.cpp"
 LIBRARY_NAME = "libyaie_kernels.so"
 DIGEST = ".sha256"  # suffix of the file with the library's digest
 COMPILERS = ("g++", "c++", "clang++")
+UNFINISHED = "unfinished-"  # prefix of the folder that a process compiles in
 TIMEOUT_S = 600  # compiling takes seconds, or minutes on an overloaded machine
 RunCompiler = Callable[[list[str]], None]
 
@@ -117,16 +122,79 @@ def cache_folder() -> Path:
 
 
 def run_compiler(command: list[str]) -> None:
-    """Run a compiler. Raises `BuildFailed` with its first error message."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise BuildFailed(f"it took longer than {TIMEOUT_S} s") from None
+    """Run a compiler, whose temporary files are next to the last file of the command.
+
+    The compiler and its children end with this process. Raises `BuildFailed` with the first error
+    message.
+    """
+    environment = {**environment_without_secrets(), "TMPDIR": str(Path(command[-1]).parent)}
+    with _group_that_ends_with_us() as group:
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                env=environment,
+                process_group=group,
+            )
+        except subprocess.TimeoutExpired:
+            raise BuildFailed(f"it took longer than {TIMEOUT_S} s") from None
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), "")
         raise BuildFailed(first or f"exit code {done.returncode}")
+
+
+@contextlib.contextmanager
+def _group_that_ends_with_us() -> Iterator[int]:
+    """Yield a process group that is killed at the end, and when this process dies.
+
+    Its first process waits for the end of a pipe, which the system closes for a killed process.
+    """
+    guard = subprocess.Popen(
+        ["sh", "-c", "read _; kill -9 0"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    try:
+        yield guard.pid
+    finally:
+        os.killpg(guard.pid, signal.SIGKILL)
+        guard.communicate()
+
+
+@contextlib.contextmanager
+def unfinished_folder(parent: Path, prefix: str = UNFINISHED) -> Iterator[Path]:
+    """Yield a temporary folder, locked so that other processes see it in use.
+
+    `remove_abandoned` removes the folder of a killed process. Raises `OSError`.
+    """
+    hidden = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=parent))
+    folder = parent / hidden.name[1:]
+    handle = os.open(hidden, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        hidden.rename(folder)
+        yield folder
+    finally:
+        os.close(handle)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned(parent: Path, prefix: str = UNFINISHED) -> None:
+    """Remove the unfinished folders in `parent` that no process uses."""
+    for folder in parent.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):  # another user's, or being removed
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def compile_library(
@@ -142,30 +210,29 @@ def compile_library(
     sets: the instruction sets to compile; empty means all.
     flags: options in addition to `FLAGS`.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
-    except OSError as error:
-        raise CannotWriteLibrary(f"{target.parent} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    unfinished = Path(name)
-    defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]
-    defines += [f"-DYAIE_WITH_{name}=1" for name in sets]
-    command = [*shlex.split(compiler), *FLAGS, *flags, *defines]
-    command += [str(MAIN_SOURCE), "-o", str(unfinished)]
-    try:
-        run(command)
-        unfinished.chmod(0o700)
-        _digest_file(target).write_text(_digest(unfinished))
-        _sync(unfinished)
-        unfinished.replace(target)
-        _sync(target.parent)
-    except BuildFailed as error:
-        raise BuildFailed(f"{compiler} failed: {error}") from None
-    except OSError as error:
-        raise BuildFailed(f"{compiler} failed: {error.strerror}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder = stack.enter_context(unfinished_folder(target.parent))
+        except OSError as error:
+            reason = f"{target.parent} cannot be written: {error.strerror}"
+            raise CannotWriteLibrary(reason) from None
+        unfinished = folder / LIBRARY_NAME
+        defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]
+        defines += [f"-DYAIE_WITH_{name}=1" for name in sets]
+        command = [*shlex.split(compiler), *FLAGS, *flags, *defines]
+        command += [str(MAIN_SOURCE), "-o", str(unfinished)]
+        try:
+            run(command)
+            unfinished.chmod(0o700)
+            _digest_file(target).write_text(_digest(unfinished))
+            _sync(unfinished)
+            unfinished.replace(target)
+            _sync(target.parent)
+        except BuildFailed as error:
+            raise BuildFailed(f"{compiler} failed: {error}") from None
+        except OSError as error:
+            raise BuildFailed(f"{compiler} failed: {error.strerror}") from None
 
 
 def is_whole(library: Path) -> bool:

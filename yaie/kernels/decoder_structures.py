@@ -83,4 +83,5 @@ class DecoderCall(ctypes.Structure):
         ("logit_rows", ctypes.c_void_p),
         ("num_logit_rows", ctypes.c_int64),
         ("logits", ctypes.c_void_p),
+        ("beats", ctypes.c_void_p),
     ]

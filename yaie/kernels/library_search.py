@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -26,10 +27,11 @@ from pathlib import Path
 from yaie.base.errors import ConfigError
 from yaie.kernels import build, instruction_sets
 from yaie.kernels.library import Library, UnusableLibrary
+from yaie.process.progress import report
 
 DAY_S = 24 * 3600
 UNUSED_S = 90 * DAY_S
-UNFINISHED = "tmp*.so"  # left by a process that ended while it compiled
+PRIVATE = "yaie-kernels-"  # prefix of a temporary folder, where the cache is read-only
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +151,7 @@ class LibraryLoader:
                 try:
                     library = self._open_library(cached)
                     note_use(cached)
+                    remove_unused(build.cache_folder())
                     return library, "compiled before"
                 except UnusableLibrary:
                     if cached == target:
@@ -158,6 +161,7 @@ class LibraryLoader:
         marker = target.parent / FAILED
         _raise_remembered(marker)
         log.info("compiling the kernels, once (about 15 s)")
+        report("compiling the kernels")
         try:
             build.compile_library(compiler, target, sets, run=self._run_compiler)
             library = self._open_library(target)
@@ -170,20 +174,22 @@ class LibraryLoader:
                 marker.write_text(str(error), encoding="utf-8")
             raise
         marker.unlink(missing_ok=True)
-        remove(build.cache_folder())
+        remove_unused(build.cache_folder())
         return library, f"compiled with {compiler}"
 
     def _compile_for_this_process(
         self, compiler: str, sets: tuple[str, ...], reason: str
     ) -> tuple[Library, str]:
         """Return a library from a private folder that is removed once the file is loaded."""
-        try:
-            temporary = tempfile.TemporaryDirectory(prefix="yaie-kernels-")
-        except OSError as error:
-            detail = f"a temporary folder also failed: {error.strerror}"
-            raise build.BuildFailed(f"{reason}; {detail}") from None
-        with temporary as folder:
-            target = Path(folder) / build.LIBRARY_NAME
+        with contextlib.ExitStack() as stack:
+            try:
+                parent = Path(tempfile.gettempdir())
+                build.remove_abandoned(parent, PRIVATE)
+                folder = stack.enter_context(build.unfinished_folder(parent, PRIVATE))
+            except OSError as error:
+                detail = f"a temporary folder also failed: {error.strerror}"
+                raise build.BuildFailed(f"{reason}; {detail}") from None
+            target = folder / build.LIBRARY_NAME
             build.compile_library(compiler, target, sets, run=self._run_compiler)
             library = self._open_library(target)
         log.warning(
@@ -244,8 +250,8 @@ def note_use(library: Path) -> None:
             os.utime(library)
 
 
-def remove(cache: Path) -> None:
-    """Remove unused cache folders, and unfinished files that are older than a day."""
+def remove_unused(cache: Path) -> None:
+    """Remove unused cache folders, and what processes left that were killed while compiling."""
     now = time.time()
     with contextlib.suppress(OSError):
         for folder in list(cache.iterdir()):
@@ -256,11 +262,9 @@ def _remove_old_files(folder: Path, now: float) -> None:
     if folder.is_symlink() or not folder.is_dir():
         return
     with contextlib.suppress(OSError):  # another process removes the same files
+        build.remove_abandoned(folder)
         ages = {path: now - path.stat().st_mtime for path in folder.iterdir()}
         # The folder's own time counts: another process may have created it to compile into.
         is_unused = min([now - folder.stat().st_mtime, *ages.values()]) > UNUSED_S
-        for path, age in ages.items():
-            if is_unused or (age > DAY_S and path.match(UNFINISHED)):
-                path.unlink()
         if is_unused:
-            folder.rmdir()
+            shutil.rmtree(folder)

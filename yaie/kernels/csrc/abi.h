@@ -147,7 +147,8 @@ struct YaieDecoderCall {
     const int64_t* token_ids;   // [num_rows]
     const int64_t* logit_rows;  // [num_logit_rows]
     int64_t num_logit_rows;
-    float* logits;  // [num_logit_rows, num_outputs of the head]
+    float* logits;    // [num_logit_rows, num_outputs of the head]
+    uint64_t* beats;  // counts parts of the step that are done, for a watching process
 };
 
 // The most likely token of each row of logits.

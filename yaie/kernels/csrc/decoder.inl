@@ -263,6 +263,8 @@ struct Decoding {
     RunAttention attend;
 };
 
+static void beat(const Decoding& d) { __atomic_fetch_add(d.call.beats, 1, __ATOMIC_RELAXED); }
+
 static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, int64_t rows) {
     int64_t width = d.decoder.hidden, inner = layer.down.num_inputs;
     for (int64_t row = 0; row < rows; row += kRowsInMlp) {
@@ -283,6 +285,7 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
                       target);
         run_linear(d.pool, layer.down, gated, inner, count,
                    Target{h, width, YAIE_ADD, layer.residual_factor}, rounded);
+        beat(d);
     }
 }
 
@@ -358,6 +361,7 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     at.output_row_stride = output_width;
     at.output_head_stride = at.value_width;
     d.attend(d.pool, d.step, at, rounded_output);
+    beat(d);
 
     // After the last layer's attention, continue with the rows that need logits.
     if (is_last) {
