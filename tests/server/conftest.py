@@ -40,11 +40,13 @@ def applications(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp
         ) -> tuple[TestClient, ScriptedClient]:
             engine = engine or ScriptedClient(tokenizer.encode("The tree 🙂 plan."))
 
+            defaults = {"model": str(tiny_model_dir), "served_model_name": "tiny"}
+
             def fatal(error: YaieError) -> None:
                 raise AssertionError(error)
 
             app = create_app(
-                Settings(model=str(tiny_model_dir), served_model_name="tiny", **settings),  # type: ignore[arg-type]
+                Settings(**defaults | settings),  # type: ignore[arg-type]
                 make_client=lambda config: engine,
                 on_fatal=fatal,
             )

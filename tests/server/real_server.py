@@ -30,6 +30,7 @@ class Server:
             self.port: int = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = log
+        self.folder = folder
         environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("YAIE_")},
             "YAIE_MODEL": str(folder),
@@ -41,11 +42,14 @@ class Server:
             "OMP_NUM_THREADS": "1",
             **variables,
         }
-        command = [self.python, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                command, env=environment, stdout=out, stderr=subprocess.STDOUT
+                self.command(), env=environment, stdout=out, stderr=subprocess.STDOUT
             )
+
+    def command(self) -> list[str]:
+        """Return the command line that starts the server."""
+        return [self.python, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
 
     def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
         """Return the first true answer of `is_so`."""
@@ -82,12 +86,30 @@ class Server:
 
         self.wait_until(is_idle, "idle")
 
+    def processes(self, word: str) -> list[int]:
+        """Return the processes below the server whose command has `word`."""
+        listed = subprocess.run(
+            ["ps", "-eo", "pid=,ppid=,args=", "-ww"], capture_output=True, check=True, text=True
+        )
+        rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+        parents = {int(row[0]): int(row[1]) for row in rows}
+
+        def is_below(pid: int) -> bool:
+            while pid in parents and pid != self.process.pid:
+                pid = parents[pid]
+            return pid == self.process.pid
+
+        return [int(row[0]) for row in rows if word in row[-1] and is_below(int(row[0]))]
+
+    def engine_pids(self) -> list[int]:
+        """Wait for engine processes; return them all."""
+        found: list[int] = self.wait_until(
+            lambda: self.processes("yaie.client.worker"), "an engine process"
+        )
+        return found
+
     def engine_pid(self) -> int:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        for pid in children.split():
-            if b"yaie.client.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return int(pid)
-        raise AssertionError("there is no engine process")
+        return self.engine_pids()[0]
 
     def stop(self) -> int:
         if self.process.poll() is None:

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from tests.server.test_openapi import check_described
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.base.settings import Settings
 from yaie.base.types import EngineState
 from yaie.server.app import create_app

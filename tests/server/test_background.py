@@ -77,6 +77,30 @@ def test_logprobs_are_kept(http: TestClient) -> None:
     assert part["text"] == SAID and part["logprobs"]
 
 
+@pytest.mark.parametrize("num_said", [0, 2])
+def test_a_running_response_is_known_to_every_request(make_app: MakeApp, num_said: int) -> None:
+    http, engine = make_app()
+    first = http.post(URL, json={"input": "the tree?"}).json()
+    goes_on = hold(engine, num_said)
+    begun = begin(http, previous_response_id=first["id"])
+    while num_said and fetch(http, begun["id"])["status"] == "queued":
+        pass
+    place = f"{URL}/{begun['id']}"
+    items = http.get(f"{place}/input_items", params={"order": "asc"}).json()["data"]
+    texts = [item["content"][0]["text"] for item in items]
+    assert texts == ["the tree?", SAID, "the plan?"]
+    deleted = http.delete(place)
+    later = http.post(URL, json={"input": "more?", "previous_response_id": begun["id"]})
+    for answer, param in ((deleted, "response_id"), (later, "previous_response_id")):
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (400, "response_in_progress")
+        assert error["param"] == param and "in progress" in error["message"]
+    goes_on.set()
+    assert fetch_end(http, begun["id"])["status"] == "completed"
+    assert http.get(f"{place}/input_items", params={"order": "asc"}).json()["data"] == items
+    assert http.delete(place).json()["deleted"] is True
+
+
 def test_a_response_waits_and_then_is_in_progress(make_app: MakeApp) -> None:
     http, engine = make_app()
     goes_on = hold(engine, 0)
@@ -101,6 +125,22 @@ def test_a_cancelled_response_stays_cancelled(make_app: MakeApp) -> None:
     for answer in (http.get(f"{URL}/{begun['id']}"), http.post(f"{URL}/{begun['id']}/cancel")):
         assert answer.json() == cancelled
     assert len(engine.ended) == 1
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_a_finished_response_is_cancelled_in_the_background_only(
+    make_app: MakeApp, background: bool
+) -> None:
+    http, _ = make_app()
+    made = http.post(URL, json={"input": "a", "background": background}).json()
+    finished = fetch_end(http, made["id"])
+    reply = http.post(f"{URL}/{made['id']}/cancel")
+    if background:
+        assert (reply.status_code, reply.json()) == (200, finished)
+        return
+    error = reply.json()["error"]
+    assert (reply.status_code, error["param"]) == (400, "response_id")
+    assert "has ended" in error["message"]
 
 
 @pytest.mark.parametrize(

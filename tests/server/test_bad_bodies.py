@@ -73,10 +73,6 @@ def test_the_context_error_holds_the_numbers(http: TestClient) -> None:
     error = check_error(response)
     assert error["code"] == "context_length_exceeded"
     assert "300" in error["message"] and "256" in error["message"]
-    error = check_error(http.post(TEXT, json={"prompt": [5] * 200, "max_tokens": 100}))
-    assert error["code"] == "context_length_exceeded"
-    for number in ("200", "100", "300", "256", "56"):
-        assert number in error["message"]
     # litellm knows the error by this phrase.
     long_chat = {"messages": [{"role": "user", "content": "the " * 250}]}
     for path, body, subject in (

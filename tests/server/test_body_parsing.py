@@ -95,12 +95,6 @@ def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
     [
         (b"", {}, "the body is empty; send"),
         (b" \n", {}, "the body is empty; send"),
-        (
-            b"",
-            {"Upgrade": "h2c"},
-            "the body is empty; send",
-        ),  # an offer needs Connection too
-        (b"", {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings"}, "Upgrade header"),
     ],
 )
 def test_an_empty_body_is_named(

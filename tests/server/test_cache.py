@@ -87,6 +87,17 @@ def test_two_bodies_are_compared(http: TestClient) -> None:
     assert not salted["is_same_namespace"] and salted["shared_tokens"] == 0
 
 
+@pytest.mark.parametrize(
+    ("side", "field"), [("left", "messages[3].content"), ("right", "messages[0].content")]
+)
+def test_a_truncated_prompt_keeps_its_fields(http: TestClient, side: str, field: str) -> None:
+    cut = {"truncate_prompt_tokens": 12, "truncation_side": side}
+    one = chat("What is a radix tree?", "A plan.", "And a tree?", **cut)
+    other = chat("What is it?", "A plan.", "And a plan?", system="No plan. " + SYSTEM, **cut)
+    found = explain(http, {**one, "compare_with": other})["comparison"]
+    assert found["this"]["field"] == found["other"]["field"] == field
+
+
 def test_prompts_of_every_form_are_explained(http: TestClient) -> None:
     assert explain(http, {"prompt": "The tree"})["divergence"]["field"] == "prompt"
     assert explain(http, {"prompt": [5, 6, 7, 8]})["prompt_tokens"] == 4

@@ -75,6 +75,7 @@ def test_an_answer_to_several_prompts_is_not_explained(http: TestClient) -> None
 TOOL = {"name": "find", "input_schema": {"type": "object", "properties": {}}}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("changes", "reason"),

@@ -293,7 +293,7 @@ def test_fields_without_effect_are_named(
     make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = ScriptedClient(tokenizer.encode(SAID))
-    http, _ = make_app(engine)
+    http, _ = make_app(engine, tool_call_parser="none")
     body = {
         "messages": MESSAGES,
         "tools": [{"type": "function", "function": {"name": "add_numbers"}}],

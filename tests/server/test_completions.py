@@ -272,3 +272,20 @@ def test_truncated_prompts_keep_their_last_tokens(make_app: MakeApp, tokenizer: 
         assert engine.requests[-1].prompt_token_ids == tuple(tokenizer.encode(text)[-kept:])
     complete(http, prompt=[5, 6], truncate_prompt_tokens=3)
     assert engine.requests[-1].prompt_token_ids == (5, 6)
+
+
+@pytest.mark.parametrize("kept", [1, 3, 254, -1])
+def test_the_truncation_side_chooses_the_end_that_is_cut(make_app: MakeApp, kept: int) -> None:
+    http, engine = make_app()
+    ids = tuple(range(5, 305))
+    number = 255 if kept == -1 else kept  # of a context of 256, one token is the answer's
+    for side, wanted in (("left", ids[-number:]), ("right", ids[:number])):
+        fields = {"truncate_prompt_tokens": kept, "truncation_side": side, "max_tokens": 1}
+        complete(http, prompt=list(ids), **fields)
+        assert engine.requests[-1].prompt_token_ids == wanted
+    chat = {"messages": [{"role": "user", "content": "the plan " * 20}]}
+    whole = http.post("/tokenize", json=chat).json()["tokens"]
+    fields = {"truncate_prompt_tokens": 5, "truncation_side": "right"}
+    assert http.post("/tokenize", json=chat | fields).json()["tokens"] == whole[:5]
+    assert http.post("/v1/chat/completions", json=chat | fields).status_code == 200
+    assert engine.requests[-1].prompt_token_ids == tuple(whole[:5])

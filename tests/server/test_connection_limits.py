@@ -11,7 +11,11 @@ import pytest
 
 from tests.server.test_protocol import BODY, LENGTH, SENT, answers, message_of, post
 from tests.server.wire import Wire
-from yaie.server.http.connection_limits import IDLE_TIMEOUT_S, MAX_PIPELINED
+from yaie.server.http.connection_limits import (
+    IDLE_TIMEOUT_S,
+    LEAST_BODY_BYTES_PER_S,
+    MAX_PIPELINED,
+)
 
 GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
 CHUNKED = b"POST /v1/x HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
@@ -113,16 +117,82 @@ def test_a_connection_without_a_complete_request_ends(
         assert all(f"<{number}>" in received for number in range(10))
 
 
-def test_a_client_has_a_minute_for_each_part(wire: Wire) -> None:
+def test_a_client_has_a_minute_for_the_head_and_another_for_a_short_body(wire: Wire) -> None:
     """Also after Expect: 100-continue."""
     request = post("") + b"Expect: 100-continue\r\n" + LENGTH + BODY
-    parts = [request[:80], *(bytes([byte]) for byte in request[80:])]
-    at = request.index(b"\r\n\r\n") + 4 - 80
-    wire.feed(*parts[: 1 + at], pause_s=0.1)
-    for part in parts[1 + at :]:
-        assert not wire.is_closed
-        wire.feed(part, pause_s=IDLE_TIMEOUT_S - 1)
+    at = request.index(b"\r\n\r\n") + 4
+    wire.feed(request[:80], pause_s=IDLE_TIMEOUT_S / 2 - 1)
+    wire.feed(request[80 : at - 1], pause_s=IDLE_TIMEOUT_S / 2 - 1)
+    wire.feed(request[at - 1 : at + 1], pause_s=IDLE_TIMEOUT_S - 1)
+    wire.feed(request[at + 1 :])
     assert wire.read().endswith(json.dumps(SENT, separators=(",", ":")).encode())
+
+
+LARGE = b"POST %s HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n"
+NO_LENGTH = b"POST /m HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "part"),
+    [(LARGE % b"/m", b"x"), (LARGE % b"/m", b"x" * 10_000), (NO_LENGTH, b"1\r\nx\r\n")],
+)
+def test_a_body_that_drips_is_refused(wire: Wire, head: bytes, part: bytes) -> None:
+    wire.feed(head)
+    while not wire.is_closed:
+        wire.feed(part, pause_s=5)
+        assert wire.loop.time() < 4 * IDLE_TIMEOUT_S
+    assert wire.loop.time() >= IDLE_TIMEOUT_S
+    if len(part) < 1000:
+        assert wire.loop.time() < IDLE_TIMEOUT_S + 10
+    status, message = message_of(wire)
+    assert (status, message[:44]) == (408, "the body arrived at less than 4096 bytes a s")
+
+
+def test_a_body_at_the_least_rate_is_taken(wire: Wire) -> None:
+    body = b"b" * 1_000_000
+    part = 2 * LEAST_BODY_BYTES_PER_S
+    wire.feed(LARGE % b"/m")
+    wire.feed(*(body[at : at + part] for at in range(0, len(body), part)), pause_s=2)
+    assert wire.loop.time() > 3 * IDLE_TIMEOUT_S
+    ((status, sent),) = answers(wire)
+    assert status == 200 and sent["body"] == body.decode()
+
+
+def test_the_time_in_which_the_server_reads_nothing_is_not_the_clients(wire: Wire) -> None:
+    wire.feed(LARGE % b"/late?s=1000")
+    wire.feed(b"b" * 500_000)
+    assert wire.transport.is_paused
+    wire.wait(1001)
+    assert answers(wire) == [(200, "late")]
+    wire.feed(b"b" * 500_000 + GET)
+    assert [status for status, _ in wire.responses()] == [200]
+
+
+@pytest.mark.parametrize(
+    ("version", "headers", "said"),
+    [
+        ("1.1", "", "no Host headers; send one"),
+        ("1.1", "Host: a\r\nhost: b\r\n", "2 Host headers; send one"),
+        ("1.1", "Host: a\r\nHost: a\r\n", "2 Host headers; send one"),
+        ("1.0", "Host: a\r\nHost: a\r\n", "2 Host headers; send one"),
+        ("1.1", "Host: a b\r\n", "not a host name"),
+        ("1.1", "Host: a/../b\r\n", "not a host name"),
+        ("1.1", "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding"),
+        ("1.1", "Host: a\r\nTransfer-Encoding: chunked, chunked\r\n", "HTTP/1.1 request"),
+        ("1.0", "Host: a\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding"),
+    ],
+)
+def test_an_ambiguous_head_is_refused(wire: Wire, version: str, headers: str, said: str) -> None:
+    wire.feed(f"POST /m HTTP/{version}\r\n{headers}\r\n".encode() + b"1\r\nx\r\n0\r\n\r\n")
+    status, message = message_of(wire)
+    assert status == 400 and said in message
+    assert wire.is_closed
+
+
+@pytest.mark.parametrize("host", ["", "here:80", "[::1]:80", "xn--bcher-kva.example", "a_b.c"])
+def test_hosts_as_clients_send_them(wire: Wire, host: str) -> None:
+    wire.feed(f"GET /m HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    assert [status for status, _ in wire.responses()] == [200]
 
 
 def test_a_stalled_head_is_named_in_the_error(wire: Wire) -> None:

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from starlette.types import Send
 
 from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
 from tests.server.wire import VirtualLoop
 from yaie.base.types import GenerationRequest
 from yaie.server.replies import delivery, unread_tokens
@@ -63,6 +64,31 @@ def test_a_client_that_reads_nothing_is_given_up(
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert len(engine.ended) == 1
     assert len(app.state.service.active) == 0
+
+
+def test_a_stream_that_fills_the_memory_ends_before_its_read_timeout(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unread_tokens, "MAX_UNREAD_BYTES", 64 * 8)
+    http, engine = make_app(ScriptedClient([50] * 40))
+    app: Any = http.app
+
+    async def slowly(request: GenerationRequest) -> Any:
+        async for delta in engine.say(request):
+            yield delta
+            await asyncio.sleep(0.001)  # each is read before the next
+
+    engine.script = slowly
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    ask_with(http, send)  # it waits 20 s, and the read timeout is 60 s
+    assert len(engine.ended) == 1
+    assert len(app.state.service.active) == 0
+    answer = http.post("/v1/completions", json={**BODY, "stream": True})
+    assert answer.text.endswith("data: [DONE]\n\n")
 
 
 def test_a_slow_reader_gets_all_of_a_large_event(

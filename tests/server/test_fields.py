@@ -44,6 +44,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     f"{MESSAGES} tool_choice": {"tools": [{"name": "add_numbers", "input_schema": {}}]},
     f"{CHAT} return_tokens_as_token_ids": {"logprobs": True},
     f"{TEXT} return_tokens_as_token_ids": {"logprobs": 1},
+    "truncation_side": {"truncate_prompt_tokens": 2},
 }
 # Examples for the tests' small model.
 EXAMPLES: dict[str, Any] = {"chat_template_kwargs": {"shout": "hey"}}
@@ -51,6 +52,7 @@ EXAMPLES: dict[str, Any] = {"chat_template_kwargs": {"shout": "hey"}}
 ELSEWHERE = {
     "add_special_tokens": "test_completions.test_special_tokens_of_the_tokenizer",
     "best_of": "test_bad_bodies.test_a_wrong_field_is_named",
+    f"{CHAT} include_reasoning": "test_tools.test_hidden_reasoning",
     "messages": "test_chat.test_an_answer",
     "model": "test_bad_bodies.test_unknown_models",
     f"{CHAT} parallel_tool_calls": "test_tools.test_one_call_ends_the_answer",

@@ -16,10 +16,12 @@ from tests.server.scripted_client import INFO
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client.submission import Sink, Submission
-from yaie.server.http.http_errors import RequestTimedOut, timeout_error
+from yaie.server.http.http_errors import ClientTooSlow, RequestTimedOut, timeout_error
 from yaie.server.metrics.prometheus import Metrics, Snapshot
+from yaie.server.replies import unread_tokens
 from yaie.server.replies.detokenize_budget import TOKENS_IN_A_ROW, DetokenizeBudget
 from yaie.server.replies.generation import Generation
+from yaie.server.replies.unread_tokens import UnreadMemory
 from yaie.server.requests.call import Call
 from yaie.text.detokenize import ByteDetokenizer
 from yaie.text.tokenizer import Tokenizer
@@ -52,6 +54,7 @@ class Bench:
         *,
         stream: bool = False,
         n: int = 1,
+        memory: UnreadMemory | None = None,
     ) -> None:
         sampling = SamplingParams(max_tokens=1000, n=n)
         request = GenerationRequest(request_id="r", prompt_token_ids=(5,), sampling=sampling)
@@ -74,6 +77,7 @@ class Bench:
             tokenizer=tokenizer,
             metrics=self.metrics,
             budget=budget,
+            memory=memory or UnreadMemory(),
             deadline=asyncio.get_running_loop().time() + 3600,
             timeout_s=3600,
         )
@@ -105,6 +109,36 @@ def anyio_backend() -> str:
 def make_bench(tokenizer: Tokenizer) -> MakeBench:
     budget = DetokenizeBudget()
     return lambda **options: Bench(tokenizer, budget, **options)
+
+
+async def test_the_stream_with_the_most_unread_tokens_ends_first(
+    make_bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unread_tokens, "MAX_UNREAD_BYTES", 64 * 10)
+    memory = UnreadMemory()
+    most, fewer, whole = (make_bench(stream=each < 2, memory=memory) for each in range(3))
+    whole.client.push(*[50] * 100)  # an answer in one piece has a limit of its own
+    ends: list[int] = []
+    most.generation.at_overflow = lambda: ends.append(1)
+    for _ in range(7):
+        most.client.push(50)
+    for _ in range(3):
+        fewer.client.push(50)
+    assert most.generation.is_running
+    fewer.client.push(50)
+    assert fewer.generation.is_running and not most.generation.is_running
+    most.generation.overflow()  # again, before the stream has ended
+    assert ends == [1]
+    with pytest.raises(ClientTooSlow):
+        await most.generation.next()
+    assert await fewer.generation.next()
+    for bench in (most, fewer, whole):
+        bench.generation.close()
+    later = make_bench(stream=True, memory=memory)
+    for _ in range(10):
+        later.client.push(50)
+    assert later.generation.is_running
+    later.generation.close()
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -111,6 +111,7 @@ def ended_call(usage: Usage) -> EndedCall:
         finish_reasons=("stop",),
         usage=usage,
         usages=(usage,),
+        num_tokens=((1,),),
         timings=(),
         first_token_s=None,
         total_s=0.25,
@@ -134,7 +135,7 @@ def test_every_line_is_a_json_object_with_its_fields() -> None:
             logging.getLogger("yaie.client.process_client").exception("failed: %s", Path("x"))
         plain, accessed, request, failed = map(json.loads, log.getvalue().split("\n")[:-1])
     assert plain.pop("time").endswith("+00:00") and plain.pop("process") == os.getpid()
-    assert plain == {"level": "INFO", "logger": "uvicorn.error", "message": message}
+    assert plain == {"level": "INFO", "logger": "uvicorn", "message": message}
     assert accessed["message"] == '127.0.0.1:9 - "GET /v1/models?a=%s HTTP/1.1" 404'
     assert (accessed["method"], accessed["path"]) == ("GET", "/v1/models?a=%s")
     assert (accessed["client"], accessed["http_version"], accessed["status"]) == (

@@ -104,8 +104,8 @@ def test_the_reasons_of_the_end(http: TestClient) -> None:
 def test_more_tokens_than_fit_end_with_the_context(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     http, engine = make_app()
     ask(http, max_tokens=1_000_000)
-    assert engine.requests[-1].sampling.max_tokens is None
     room = 256 - len(engine.requests[-1].prompt_token_ids)
+    assert engine.requests[-1].sampling.max_tokens == room
     ask(http, max_tokens=room)
     assert engine.requests[-1].sampling.max_tokens == room
 
@@ -242,12 +242,14 @@ def test_the_names_of_fields_without_effect(http: TestClient) -> None:
         ({"stop_sequences": [""]}, "stop_sequences must be"),
         ({"temperature": -1.0}, "temperature must be between"),
         ({"thinking": {"type": "deep"}}, "thinking.type must be"),
-        ({"tools": [{"type": "web_search_20250305", "name": "w"}]},
-         "tools[0].type is 'web_search_20250305'"),
+        ({"tools": [{"type": "function", "function": {}}]}, "tools[0].type is 'function'"),
+        ({"tools": [{"type": 5}]}, "tools[0].type must be a string"),
+        ({"tools": [{"type": "web_search_20250305"}, {"name": "a b", "input_schema": {}}]},
+         "tools[1].name must be"),
+        ({"output_format": {"type": "text"}}, "output_format must be"),
         ({"tools": [{"name": "w"}]}, "tools[0].input_schema must be an object"),
         ({"tool_choice": {"type": "some"}}, "tool_choice.type must be"),
         ({"output_config": {"format": {"type": "text"}}}, "output_config.format must be"),
-        ({"mcp_servers": [{"url": "x"}]}, "mcp_servers is not supported"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(shared_http: TestClient, fields: Any, fault: str) -> None:

@@ -69,7 +69,7 @@ USE = {"type": "tool_use", "name": "add", "input": {"a": 1}}
 @pytest.mark.parametrize("form", [whole, streamed])
 def test_calls_are_blocks(said: Any, form: Any) -> None:  # noqa: F811
     http, _ = said(f"Adding.\n{ADD}\n{ADD}")
-    blocks, end = form(http, tools=TOOLS)
+    blocks, end = form(http, tools=TOOLS, max_tokens=200)
     assert without_ids(blocks) == [{"type": "text", "text": "Adding."}, USE, USE]
     assert end == {"stop_reason": "tool_use", "stop_sequence": None}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -14,7 +15,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.scripted_client import INFO, ScriptedClient
-from yaie.base.errors import EngineUnavailable, NotEnoughMemory, UnknownModel
+from yaie.base.errors import (
+    EngineUnavailable,
+    ModelUnsupported,
+    NotEnoughMemory,
+    UnknownModel,
+)
 from yaie.base.settings import EngineConfig, Settings
 from yaie.base.types import EngineInfo, EngineState
 from yaie.server.app import create_app
@@ -33,6 +39,7 @@ class Machine:
         self.num_started = 0
         self.now = 0.0
         self.refused: set[str] = set()  # names whose load fails
+        self.unsupported: set[str] = set()  # names that the engine refuses
         self.models = {
             name: ServedModel(
                 EngineConfig(model=str(folder), served_model_name=name), self.make, self.run
@@ -70,6 +77,8 @@ class SizedClient(ScriptedClient):
         allowed = self.config.memory_bytes
         if self.name in self.machine.refused:
             raise NotEnoughMemory("damaged")
+        if self.name in self.machine.unsupported:
+            raise ModelUnsupported("not computed right")
         if self.machine.sizes[self.name] > (allowed or 0):
             raise NotEnoughMemory(f"{self.machine.sizes[self.name]} of {allowed}")
         self.state, self.info = EngineState.READY, replace(INFO, memory_bytes=self.size)
@@ -146,6 +155,53 @@ def test_a_failed_load_is_told_and_tried_again_later(tiny_model_dir: Path) -> No
     asyncio.run(run())
 
 
+def test_a_broken_model_unloads_no_other_until_its_files_change(
+    tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(tiny_model_dir, broken)
+    weights = broken / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-100])
+
+    async def run() -> None:
+        machine = Machine(tiny_model_dir, {"good": 60, "bad": 60}, 100)
+        pool, good, bad = machine.model_pool, machine.models["good"], machine.models["bad"]
+        bad._config = replace(bad._config, model=str(broken))
+        await pool.load(good)
+        started = machine.num_started
+        for _ in range(3):
+            with pytest.raises(EngineUnavailable, match=r"'bad' could not be loaded .*is damaged"):
+                await pool.load(bad)
+            machine.now += 2 * RETRY_S
+        assert good.is_resident and good.num_unloads == 0
+        assert machine.loaded == {"good": 60}
+        assert machine.num_started == started
+        weights.write_bytes(whole)
+        await pool.load(bad)
+        assert bad.is_resident and good.num_unloads == 1
+        await asyncio.gather(*(model.close() for model in machine.models.values()))
+
+    asyncio.run(run())
+
+
+def test_a_model_that_only_its_engine_refuses_unloads_another_once(tiny_model_dir: Path) -> None:
+    async def run() -> None:
+        machine = Machine(tiny_model_dir, {"good": 60, "bad": 60}, 100)
+        machine.unsupported.add("bad")
+        pool, good, bad = machine.model_pool, machine.models["good"], machine.models["bad"]
+        for expected in (1, 1, 1):
+            if not good.is_resident:
+                await pool.load(good)
+            with pytest.raises(EngineUnavailable, match="not computed right"):
+                await pool.load(bad)
+            machine.now += 2 * RETRY_S
+            assert good.num_unloads == expected
+        await good.close()
+
+    asyncio.run(run())
+
+
 def test_a_cancelled_wait_for_room_leaves_the_other_model_usable(tiny_model_dir: Path) -> None:
     async def run() -> None:
         machine = Machine(tiny_model_dir, {"a": 60, "b": 60}, 100)
@@ -153,7 +209,7 @@ def test_a_cancelled_wait_for_room_leaves_the_other_model_usable(tiny_model_dir:
         await machine.model_pool.load(first)
         with machine.model_pool.use(first):
             waiting = asyncio.create_task(machine.model_pool.load(second))
-            for _ in range(5):
+            for _ in range(50):
                 await asyncio.sleep(0)
             assert first.residence is Residence.LEAVING
             await machine.model_pool.stop()
@@ -226,6 +282,7 @@ def test_models_are_loaded_at_their_first_requests(
         assert 'yaie_model_loads_total{model="two"} 1.0' in http.get("/metrics").text
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("share", [1.0, 0.5], ids=["both fit", "one at a time"])
 @pytest.mark.parametrize("number", [500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_alternating_requests_are_answered_by_their_models(

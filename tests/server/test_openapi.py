@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from tests.batch.request_files import question
+from tests.server.batch_calls import create, upload, wait
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, error_script
 from yaie.base.errors import YaieError
@@ -17,10 +20,12 @@ from yaie.base.types import EngineState
 from yaie.server.http.http_errors import error_reply
 from yaie.server.http.middleware import OPEN_PATHS
 from yaie.server.schemas import (
+    batches,
     cache,
     generation_replies,
     message_replies,
     models,
+    ollama_replies,
     operator_tools,
     probes,
     tokens,
@@ -29,6 +34,7 @@ from yaie.server.schemas.reply_struct import ReplyStruct
 
 ERROR = {"$ref": "#/components/schemas/ErrorReply"}
 MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorReply"}
+OLLAMA_ERROR = {"$ref": "#/components/schemas/OllamaErrorReply"}
 POSTS = ("/v1/chat/completions", "/v1/completions")
 RENDERS = tuple(f"{path}/render" for path in POSTS)
 TOKENS = ("/v1/count_tokens", "/tokenize", "/detokenize", "/v1/messages/count_tokens")
@@ -36,9 +42,11 @@ SCHEMAS = {
     name: kind
     for module in (
         generation_replies,
+        batches,
         cache,
         message_replies,
         models,
+        ollama_replies,
         probes,
         operator_tools,
         tokens,
@@ -128,6 +136,7 @@ def test_every_status_of_an_error_is_described(http: TestClient) -> None:
     reading = {"400", "401", "404", "408", "413", "415", "500", "503", "504"}
     for (_, path), each in operations.items():
         error = MESSAGES_ERROR if path.startswith("/v1/messages") else ERROR
+        error = OLLAMA_ERROR if path.startswith("/api/") else error
         errors = {s for s, r in each["responses"].items() if error in _schemas(r)}
         expected = reading if "requestBody" in each else set()
         if "requestBody" in each and not {"render", "tokens", "cache"} & set(each["tags"]):
@@ -140,7 +149,7 @@ def test_every_status_of_an_error_is_described(http: TestClient) -> None:
             expected = expected | {"400"}
         if path not in OPEN_PATHS:
             expected = expected | {"401"}
-        if "{" in path:
+        if "{" in path or "batches" in each["tags"]:
             expected = expected | {"404"}
         assert errors == expected, path
         assert "422" not in each["responses"]
@@ -194,7 +203,25 @@ def test_messages_are_described(http: TestClient) -> None:
             check_described(message_replies.MessageEvent, json.loads(line))
 
 
-def test_answers_to_gets_are_described(http: TestClient) -> None:
+@pytest.mark.parametrize("path", ["/api/chat", "/api/generate", "/api/show", "/api/pull"])
+def test_answers_of_ollama_are_described(http: TestClient, path: str) -> None:
+    described = document_of(http)["paths"][path]["post"]
+    examples = described["requestBody"]["content"]["application/json"]["examples"]
+    answers = described["responses"]["200"]["content"]
+    for example in examples.values():
+        answered = http.post(path, json=example["value"])
+        assert answered.status_code == 200, answered.text
+        schema = answers[answered.headers["content-type"]]["schema"]["$ref"]
+        for line in answered.text.splitlines():
+            check_described(SCHEMAS[schema.rpartition("/")[2]], json.loads(line))
+
+
+def test_answers_to_gets_are_described(make_app: MakeApp, tmp_path: Path) -> None:
+    http, _ = make_app(batch_dir=str(tmp_path))
+    file_id = upload(http, question("a"))
+    batch_id = create(http, file_id)["id"]
+    ids = {"model": "tiny", "file": file_id, "batch": batch_id}
+    wait(http, batch_id)
     for (method, path), each in operations_of(document_of(http)).items():
         if method != "GET" or "{response_id}" in path:
             continue
@@ -204,7 +231,8 @@ def test_answers_to_gets_are_described(http: TestClient) -> None:
             schema = content["application/json"]["schema"]
             forms = schema.get("anyOf", [schema])
         for form, headers in zip(forms, ({}, {"anthropic-version": "2023-06-01"}), strict=False):
-            response = http.get(path.replace("{model_id}", "tiny"), headers=headers)
+            named = re.sub(r"{(\w+)_id}", lambda found: ids[found[1]], path)
+            response = http.get(named, headers=headers)
             assert response.headers["content-type"].partition(";")[0] in content, path
             if form:
                 check_described(SCHEMAS[form["$ref"].rpartition("/")[2]], response.json())
@@ -264,6 +292,8 @@ def test_errors_are_described(http: TestClient) -> None:
     check_described(probes.ErrorReply, msgspec.to_builtins(error))
     check_described(probes.ErrorReply, http.post(POSTS[0], json={}).json())
     check_described(probes.MessagesErrorReply, http.post("/v1/messages", json={}).json())
+    wrong = http.post("/api/chat", json={"stream": 3})
+    check_described(probes.OllamaErrorReply, wrong.json())
 
 
 def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> None:

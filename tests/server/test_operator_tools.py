@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -49,6 +50,37 @@ def give_up() -> str:
     raise TimeoutError("the station took 10 s")
 
 
+def leave() -> str:
+    sys.exit(3)
+
+
+async def interrupt() -> str:
+    raise KeyboardInterrupt
+
+
+ENDS: dict[str, BaseException] = {
+    "exit": SystemExit(3),
+    "interrupt": KeyboardInterrupt(),
+    "generator": GeneratorExit(),
+    "cancelled": asyncio.CancelledError(),
+    "future": concurrent.futures.CancelledError(),
+    "stop": StopIteration(5),
+    "stop async": StopAsyncIteration(),
+    "group": BaseExceptionGroup("several", [SystemExit(3), ValueError()]),
+    "timeout": TimeoutError(),
+    "base": BaseException("rare"),
+}
+
+
+def throw(kind: str) -> str:
+    raise ENDS[kind]
+
+
+async def throw_later(kind: str) -> str:
+    await asyncio.sleep(0)
+    raise ENDS[kind]
+
+
 def wait() -> str:
     release.wait(10)
     return "done"
@@ -58,8 +90,12 @@ TOOLS = [
     get_weather,
     OperatorTool(shout, name="loud", description="Shout."),
     fail,
+    leave,
+    interrupt,
     leak,
     give_up,
+    throw,
+    throw_later,
     wait,
 ]
 OFF = OperatorTool(shout, name="off", enabled=False)
@@ -90,11 +126,27 @@ def run(http: TestClient, name: str, arguments: object = None, **headers: str) -
     return http.post("/v1/tools/execute", json=body, headers=KEY | headers)
 
 
+@pytest.mark.parametrize("name", ["throw", "throw_later"])
+def test_whatever_a_function_raises_ends_its_call_alone(
+    serve: Callable[..., TestClient], name: str
+) -> None:
+    http = serve()
+    for kind in ENDS:
+        for _ in range(MAX_RUNNING + 1):  # its place is free again
+            answer = run(http, name, {"kind": kind})
+            assert answer.status_code == 200, (kind, answer.text)
+            assert answer.json()["is_error"], kind
+            assert "log" in answer.json()["content"]
+    assert http.get("/readiness").status_code == 200
+    assert run(http, "loud", {"text": "alive"}).json()["content"] == "ALIVE"
+
+
 def test_tools_are_listed_with_their_schemas(serve: Callable[..., TestClient]) -> None:
     answer = serve().get("/v1/tools").json()
     names = [each["function"]["name"] for each in answer["data"]]
-    assert names == ["get_weather", "loud", "fail", "leak", "give_up", "wait", "off"]
-    assert [each["enabled"] for each in answer["data"]] == [True] * 6 + [False]
+    assert names[:4] == ["get_weather", "loud", "fail", "leave"]
+    assert names[-2:] == ["wait", "off"]
+    assert [each["enabled"] for each in answer["data"]] == [True] * 10 + [False]
     weather = answer["data"][0]["function"]
     assert weather["description"] == "Tell the weather."
     assert weather["parameters"]["required"] == ["city"]
@@ -116,6 +168,8 @@ def test_tools_are_listed_with_their_schemas(serve: Callable[..., TestClient]) -
         ("loud", {"text": "hi"}, "HI", False),
         ("fail", "", "the station is offline", True),
         ("leak", {}, "the tool failed; the server's log has the reason", True),
+        ("leave", {}, "the tool failed; the server's log has the reason", True),
+        ("interrupt", {}, "the tool failed; the server's log has the reason", True),
     ],
 )
 def test_results(

@@ -23,6 +23,20 @@ def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
     assert "Access-Control-Allow-Origin" not in response.headers
 
 
+def test_localhost_means_every_port_of_this_computer(make_app: MakeApp) -> None:
+    http, _ = make_app(cors_origins="localhost,https://a.example")
+
+    def allowed(origin: str) -> bool:
+        ask = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+        reply = http.options("/v1/completions", headers=ask)
+        return reply.headers.get("Access-Control-Allow-Origin") == origin
+
+    local = ["http://localhost", "https://localhost:3000", "http://127.0.0.1:8", "http://[::1]:80"]
+    others = ["http://localhost.example", "http://localhost:3000.example", "http://127.0.0.11"]
+    assert [allowed(origin) for origin in [*local, "https://a.example"]] == [True] * 5
+    assert [allowed(origin) for origin in [*others, "https://b.example", "null"]] == [False] * 5
+
+
 def test_options_need_no_key(make_app: MakeApp) -> None:
     """Browsers send none with the request in front of the real one."""
     http, _ = make_app(api_key="k")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseOutputItem, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from yaie.server.responses_api.client_tools import ClientTools
 from yaie.server.responses_api.output_items import OutputItems, Status
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
@@ -56,7 +57,7 @@ def cut(part: Part, size: int) -> Iterator[Part]:
 
 def ran(parts: Sequence[Part], status: Status = "completed") -> tuple[list[Any], list[Any]]:
     """Return the events and the items of an answer."""
-    items = OutputItems()
+    items = OutputItems(ClientTools().find)
     events = [event for part in parts for event in items.push([part])]
     events += items.end(status)
     return events, items.items()
@@ -158,7 +159,7 @@ def test_an_empty_answer_is_an_empty_message() -> None:
 
 
 def test_logprobs_of_tokens_without_text_join_the_message() -> None:
-    items = OutputItems()
+    items = OutputItems(ClientTools().find)
     events = list(items.push([], ["a"]))
     events += items.push([TextPart("x")], ["b"])
     events += items.push([], ["end"])

@@ -11,6 +11,8 @@ from typing import Any
 import httptools
 import pytest
 import uvicorn
+from uvicorn.lifespan.on import LifespanOn
+from uvicorn.middleware import proxy_headers
 from uvicorn.protocols.http import flow_control, httptools_impl
 
 from tests.server.wire import Wire
@@ -93,10 +95,10 @@ def test_a_connect_is_refused(connect: Callable[[], Wire]) -> None:
 
 
 # Private parts of these are overridden or used. After an upgrade of uvicorn: read its changes to
-# them, adapt `yaie/server/http/connection_limits.py` and `yaie/server/http/protocol.py`, then the
-# pin and this digest.
+# them, adapt `connection_limits.py`, `protocol.py` and `web_server.py` in `yaie/server/http`, then
+# the pin and this digest.
 UVICORN_MINOR = "0.54"
-UVICORN_DIGEST = "1f0ad26f71ba02a7"
+UVICORN_DIGEST = "06a46dfea04ad050"
 
 
 def test_uvicorn_is_the_one_the_protocol_was_written_for() -> None:
@@ -104,8 +106,29 @@ def test_uvicorn_is_the_one_the_protocol_was_written_for() -> None:
         httptools_impl.HttpToolsProtocol,
         httptools_impl.RequestResponseCycle,
         flow_control.FlowControl,
+        proxy_headers.ProxyHeadersMiddleware,
+        proxy_headers._TrustedHosts,
+        uvicorn.Server.startup,
+        LifespanOn.__init__,
     )
     source = "".join(inspect.getsource(part) for part in parts)
     assert uvicorn.__version__.rpartition(".")[0] == UVICORN_MINOR
     assert hashlib.sha256(source.encode()).hexdigest()[:16] == UVICORN_DIGEST
     assert hasattr(httptools.HttpRequestParser, "set_dangerous_leniencies")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_http_1_0_gets_no_chunks(connect: Callable[[], Wire], method: str) -> None:
+    wire = connect()
+    wire.feed(f"{method} /slowly HTTP/1.0\r\n\r\n".encode())
+    wire.wait(120)
+    head, _, body = wire.read().partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head and b"connection: close" in head
+    assert body == (b"" if method == "HEAD" else b"".join(b"<%d>" % at for at in range(10)))
+    assert wire.is_closed
+
+
+def test_http_1_0_gets_lengths_that_are_known(wire: Wire) -> None:
+    wire.feed(b"GET /much?n=5 HTTP/1.0\r\n\r\n")
+    assert wire.responses() == [(200, b"xxxxx")]
+    assert wire.is_closed

@@ -77,6 +77,16 @@ def test_an_upgrade_offer_is_answered_in_http_1(connection: socket.socket) -> No
         assert answer(connection) == (200, SENT)
 
 
+def test_a_stream_for_http_1_0_ends_with_the_connection(connection: socket.socket) -> None:
+    connection.sendall(b"GET /pieces HTTP/1.0\r\nHost: h\r\n\r\n")
+    received = bytearray()
+    while part := connection.recv(1 << 20):
+        received += part
+    head, _, body = bytes(received).partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head
+    assert body == b"x" * 65536 * NUM_PIECES
+
+
 def test_many_pipelined_offers_are_answered(connection: socket.socket) -> None:
     get = f"GET /m HTTP/1.1\r\nHost: h\r\n{OFFER}\r\n".encode()
     threading.Thread(target=connection.sendall, args=(get * 3000,), daemon=True).start()
@@ -131,6 +141,7 @@ def test_the_system_buffers_little_of_a_large_response(port: int, served: Starle
     with contextlib.closing(socket.socket()) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", port))
+        served.state.num_pieces = 0
         client.sendall(b"GET /pieces HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
         client.settimeout(WAIT_S)
         response = client.makefile("rb")

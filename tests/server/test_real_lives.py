@@ -177,3 +177,23 @@ def test_an_idle_server_hardly_wakes(server: Server) -> None:
     of_server, of_engine = (num_wakeups(pid) - n for pid, n in zip(pids, before, strict=True))
     assert of_server <= 60
     assert of_engine <= 4
+
+
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_several_workers_are_refused_in_one_line(
+    start: Callable[..., Server], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would load the model, and share neither cache nor queue."""
+    variables = {}
+    if how == "flag":
+        command = Server.command
+        monkeypatch.setattr(Server, "command", lambda self: [*command(self), "--workers", "2"])
+    else:
+        variables["WEB_CONCURRENCY"] = "2"
+    server = start(**variables)
+    server.process.wait(WAIT_S)
+    log = server.log.read_text()
+    (line,) = [each for each in log.splitlines() if "error[bad-config]" in each]
+    assert "2 workers (--workers, WEB_CONCURRENCY) would load the model once each" in line
+    assert "Traceback" not in log
+    assert "yaie.models.load" not in log

@@ -19,6 +19,56 @@ NAMES = {"one": 7, "two": 8}  # with the seeds of their weights
 PROMPTS = [f"{number} trees" for number in range(8)]
 
 
+class Lazy(Server):
+    """`yaie serve --lazy-load` with a good and a damaged model."""
+
+    bad = Path()
+
+    def command(self) -> list[str]:
+        models = ("--model", f"good={self.folder}", "--model", f"bad={self.bad}")
+        return [
+            self.python,
+            "-m",
+            "yaie",
+            "serve",
+            "--lazy-load",
+            *models,
+            "--port",
+            str(self.port),
+        ]
+
+
+@pytest.mark.integration
+def test_a_damaged_model_ends_neither_the_server_nor_a_good_model(
+    model: Path, tmp_path: Path
+) -> None:
+    Lazy.bad = write_tiny_model(tmp_path / "bad", seed=9)
+    weights = Lazy.bad / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])
+    memory = str(450 * 1024**2)
+    names = {"YAIE_MODEL": "", "YAIE_SERVED_MODEL_NAME": "", "YAIE_NUM_SLOTS": "512"}
+    server = Lazy(model, tmp_path / "log", YAIE_MEMORY_BYTES=memory, **names)
+    body = {"prompt": "a", "max_tokens": 2}
+    try:
+        server.wait_ready()
+        assert "bad answers 503 until it is mended" in server.log.read_text()
+        assert server.post("/v1/completions", {"model": "good", **body}).status_code == 200
+        for _ in range(2):
+            refused = server.post("/v1/completions", {"model": "bad", **body})
+            assert refused.status_code == 503
+            assert "model.safetensors is damaged" in refused.json()["error"]["message"]
+        states = {each["model"]: each for each in server.stats()["models"]}
+        assert (states["good"]["state"], states["good"]["unloads"]) == ("ready", 0)
+        weights.write_bytes(whole)
+        assert server.post("/v1/completions", {"model": "bad", **body}).status_code == 200
+        assert server.post("/v1/completions", {"model": "good", **body}).status_code == 200
+        assert server.stop() == 0
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
 def answers(folder: Path) -> dict[str, str]:
     with LLM(str(folder), num_slots=512, device="cpu") as llm:
         outputs = llm.generate(PROMPTS, SamplingParams(max_tokens=6, temperature=0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import openai
@@ -138,7 +139,9 @@ def test_a_stream_in_progress_can_be_read_and_cancelled(
     created: Any = next(iter(stream))
     running = client.responses.retrieve(created.response.id)
     assert running.status in ("in_progress", "incomplete")
-    cancelled = client.responses.cancel(created.response.id)
+    cancelled = running
+    with suppress(openai.BadRequestError):  # it has ended
+        cancelled = client.responses.cancel(created.response.id)
     *_, last = stream
     assert last.type == "response.incomplete"
     if running.status == "in_progress" and cancelled.status == "cancelled":
@@ -171,8 +174,8 @@ def test_sixteen_conversations_at_once_keep_to_themselves(server: Server) -> Non
 
 def test_errors_name_the_field(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as wrong:
-        client.responses.create(model="tiny", input="x", tools=[{"type": "web_search"}])
-    assert wrong.value.param == "tools[0].type"
+        client.responses.create(model="tiny", input="x", tools=[{"type": "custom", "name": ""}])
+    assert wrong.value.param == "tools[0].name"
     with pytest.raises(openai.BadRequestError) as background:
         client.responses.create(model="tiny", input="x", background=True, store=False)
     assert background.value.param == "background"

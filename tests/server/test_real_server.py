@@ -287,4 +287,4 @@ def test_an_import_starts_no_thread() -> None:
         "print('torch' in sys.modules, threading.active_count(), type(server.api.app).__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "1", "FastAPI"]
+    assert done.stdout.split() == ["False", "1", "Application"]

@@ -1,4 +1,7 @@
-"""Images, audio, video and files in requests: a 400 that names the part and the text it reads."""
+"""Images, audio, video and files in requests: a 400 that names the part and the text it reads.
+
+An image in a tool's result, which no client can take back, is a note.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
+from yaie.server.requests.checks import IMAGE_NOTE
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 DATA = "data:image/png;base64,iVBORw0KGgo="
@@ -53,6 +57,8 @@ def bodies() -> list[Any]:
         found.append((RESPONSES, part, {"input": of_user(text, part)}, "input[0].content[1]"))
     for part in IN_MESSAGES:
         found.append((MESSAGES, part, {"messages": of_user(TEXT, part)}, "messages[0].content[1]"))
+        if part["type"] == "image":
+            continue
         result = {"type": "tool_result", "tool_use_id": "a", "content": [part]}
         use = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
         turns = [*of_user(TEXT), {"role": "assistant", "content": [use]}, *of_user(result)]
@@ -73,6 +79,52 @@ def test_other_parts_than_text_are_refused(
         assert f"{where}.type is {part['type']!r}" in message
         assert "text" in message
     assert engine.requests == []
+
+
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+@pytest.mark.parametrize("image", IN_RESPONSES[:2])
+def test_an_image_in_a_result_of_responses_is_a_note(
+    kind: str, image: Body, make_app: MakeApp
+) -> None:
+    http, engine = make_app()
+    field = "arguments" if kind == "function_call" else "input"
+    items = [
+        {"role": "user", "content": "see"},
+        {"type": kind, "call_id": "a", "name": "view_image", field: "{}"},
+        {
+            "type": f"{kind}_output",
+            "call_id": "a",
+            "output": [{"type": "input_text", "text": "saved"}, image],
+        },
+    ]
+    reply = http.post(RESPONSES, json={"input": items})
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["x-yaie-ignored-params"] == "input.input_image"
+    later = {"input": "and now?", "previous_response_id": reply.json()["id"]}
+    assert http.post(RESPONSES, json=later).status_code == 200
+    assert len(engine.requests) == 2
+    counted = http.post(f"{RESPONSES}/input_tokens", json={"input": items})
+    assert counted.status_code == 200
+    assert counted.json()["input_tokens"] == len(engine.requests[0].prompt_token_ids)
+
+
+@pytest.mark.parametrize("image", IN_MESSAGES[:2])
+def test_an_image_in_a_result_of_messages_is_a_note(image: Body, make_app: MakeApp) -> None:
+    http, engine = make_app()
+    use = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
+    asked = [*of_user(TEXT), {"role": "assistant", "content": [use]}]
+
+    def send(*content: Body) -> Any:
+        result = {"type": "tool_result", "tool_use_id": "a", "content": [*content]}
+        reply = http.post(MESSAGES, json={"max_tokens": 9, "messages": [*asked, *of_user(result)]})
+        assert reply.status_code == 200, reply.text
+        return reply
+
+    assert send(TEXT, image).headers["x-yaie-ignored-params"] == "messages.image"
+    written = send(TEXT, {"type": "text", "text": IMAGE_NOTE})
+    assert "x-yaie-ignored-params" not in written.headers
+    noted, told = engine.requests
+    assert noted.prompt_token_ids == told.prompt_token_ids
 
 
 def test_the_rest_of_the_chat_api(http: TestClient) -> None:

@@ -114,6 +114,23 @@ def test_tenants_share_no_answer(make_app: MakeApp) -> None:
     assert len(engine.requests) == 2
 
 
+def test_a_key_with_many_answers_removes_its_own_only(make_app: MakeApp) -> None:
+    http, _ = make_app(response_cache_bytes=40_000, api_key="a,b")
+    cache = http.app.state.service.response_cache  # type: ignore[attr-defined]
+
+    def send(key: str, text: str) -> str:
+        body = ASK | {"messages": [{"role": "user", "content": text}]}
+        return http.post(CHAT, json=body, headers={"X-API-Key": key}).headers[HEADER]
+
+    assert send("b", "mine") == "miss"
+    number = 0
+    while cache.nbytes < 30_000 or number < 40:
+        number += 1
+        assert send("a", f"flood {number}") == "miss"
+    assert send("a", "flood 1") == "miss"
+    assert send("b", "mine") == "hit"
+
+
 def test_old_answers_are_computed_again(make_app: MakeApp) -> None:
     http, _ = make_app(response_cache_bytes=1_000_000, response_cache_s=50.0)
     cache = http.app.state.service.response_cache  # type: ignore[attr-defined]
@@ -126,6 +143,7 @@ def test_old_answers_are_computed_again(make_app: MakeApp) -> None:
     assert [ask(http)[0], ask(http)[0]] == ["miss", "hit"]
 
 
+@pytest.mark.integration
 def test_the_least_recently_used_answers_leave_first(
     make_app: MakeApp, tokenizer: Tokenizer
 ) -> None:

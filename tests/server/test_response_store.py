@@ -61,6 +61,38 @@ def test_a_response_beyond_the_store_removes_no_other() -> None:
     assert store.document("t", "small") is not None
 
 
+def test_a_tenant_that_stores_much_removes_its_own_responses_only() -> None:
+    store = ResponseStore(40 * OVERHEAD_BYTES)
+    assert store.put("bob", "b", b"{}", Link(None, [item("b")]))
+    for number in range(100):
+        assert store.put("ada", f"a{number}", b"{}", Link(None, [item(f"a{number}", 2000)]))
+    assert store.document("bob", "b") is not None
+    assert store.document("ada", "a0") is None
+    assert store.document("ada", "a99") is not None
+    by_number = ResponseStore(10**6, max_responses=3)
+    for tenant, name in (("bob", "b"), ("ada", "a1"), ("ada", "a2"), ("ada", "a3")):
+        assert by_number.put(tenant, name, b"{}", Link(None, [item(name)]))
+    assert [by_number.document("ada", f"a{n}") is None for n in (1, 2, 3)] == [True, False, False]
+    assert by_number.document("bob", "b") is not None
+
+
+def test_a_batch_removes_no_response_of_a_client_that_waits() -> None:
+    store = ResponseStore(40 * OVERHEAD_BYTES)
+    live = Link(None, [item("live")])
+    assert store.put("ada", "live", b"{}", live)
+    for number in range(100):
+        link = Link(None, [item(f"b{number}", 2000)])
+        assert store.put("ada", f"b{number}", b"{}", link, is_in_batch=True)
+    assert store.document("ada", "live") is not None
+    assert store.document("ada", "b99") is not None
+    after = Link(store.link("ada", "b99"), [item("after")])  # a chat continues a batch's response
+    assert store.put("ada", "after", b"{}", after)
+    assert store.item("ada", "b99") is not None
+    for name in ("live", "after", *(f"b{number}" for number in range(100))):
+        store.delete("ada", name)
+    assert store.num_bytes == 0
+
+
 def test_a_store_of_no_bytes_is_off() -> None:
     assert not ResponseStore(0).is_on
 
@@ -68,7 +100,7 @@ def test_a_store_of_no_bytes_is_off() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from("pdu"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 3000)
+            st.sampled_from("pbdu"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 3000)
         ),
         max_size=40,
     )
@@ -85,7 +117,7 @@ def test_bytes_are_those_of_the_links_in_use(steps: list[tuple[str, int, int, in
         else:
             # The link before may have left the store since it was looked up.
             link = Link(links.get(f"r{before}"), [item(f"i{number}", size)])
-            if store.put("t", name, b"{}", link):
+            if store.put("t", name, b"{}", link, is_in_batch=action == "b"):
                 links[name] = link
     kept = [name for name in sorted(links) if store.link("t", name)]
     needed: set[int] = set()

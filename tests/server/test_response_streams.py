@@ -17,6 +17,7 @@ from tests.server.scripted_client import error_script
 from tests.server.test_background import begin, hold
 from tests.server.test_responses import EVENT, URL, ask, events_of
 from yaie.base.errors import RequestError
+from yaie.server.responses_api.client_tools import ClientTools
 from yaie.server.responses_api.output_items import OutputItems, replay
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
@@ -190,7 +191,7 @@ parts = st.lists(
 def test_the_events_of_items_are_put_together_once_more(
     pushed: list[tuple[list[Part], int]], status: Any
 ) -> None:
-    made = OutputItems()
+    made = OutputItems(ClientTools().find)
     events = []
     for given_parts, num_logprobs in pushed:
         events += made.push(given_parts, [{"logprob": -1.0}] * num_logprobs)

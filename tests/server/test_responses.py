@@ -15,7 +15,7 @@ from tests.server.scripted_client import error_script
 from yaie.base.errors import RequestError
 from yaie.server.responses_api.chat_fields import chat_format
 from yaie.server.responses_api.chat_messages import Messages
-from yaie.server.responses_api.items import read_items
+from yaie.server.responses_api.items import read_input
 from yaie.server.schemas.responses import ResponsesBody
 from yaie.text.tokenizer import Tokenizer
 
@@ -52,7 +52,8 @@ def events_of(http: TestClient, **body: Any) -> list[Any]:
 
 def messages_of(body_input: Any, instructions: str | None = None) -> Any:
     messages = Messages(instructions)
-    messages.add(read_items(body_input, lambda _: None), "input", is_numbered=True)
+    read = read_input(body_input, lambda _: None)
+    messages.add(read.items, read.places)
     return messages.messages
 
 
@@ -181,6 +182,35 @@ def test_instructions_are_those_of_this_turn_only(make_app: MakeApp, tokenizer: 
     assert "more?" in prompt and "pirate" not in prompt
 
 
+@pytest.mark.parametrize("background", [False, True])
+def test_a_key_with_many_responses_removes_its_own_only(
+    make_app: MakeApp, background: bool
+) -> None:
+    http, _ = make_app(api_key="one,two", response_store_bytes=60_000)
+
+    def send(key: str, **fields: Any) -> str:
+        body = {"input": "x" * 50, **fields}
+        answer = http.post("/v1/responses", json=body, headers={"X-API-Key": key})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["id"])
+
+    def status(key: str, name: str) -> int:
+        return http.get(f"/v1/responses/{name}", headers={"X-API-Key": key}).status_code
+
+    mine = send("two")
+    flood = [send("one", background=background) for _ in range(60)]
+    while any(
+        http.get(f"/v1/responses/{each}", headers={"X-API-Key": "one"}).json().get("status")
+        in ("queued", "in_progress")
+        for each in flood
+    ):
+        pass
+    assert status("one", flood[0]) == 404
+    assert status("one", flood[-1]) == 200
+    assert status("two", mine) == 200
+    send("two", previous_response_id=mine)
+
+
 def test_keys_separate_the_stored_responses(make_app: MakeApp) -> None:
     http, _ = make_app(api_key="one,two")
     one, two = ({"Authorization": f"Bearer {key}"} for key in ("one", "two"))
@@ -233,7 +263,6 @@ def test_items_of_one_turn_are_one_message() -> None:
     ("body", "param"),
     [
         ({"input": None}, "input"),
-        ({"input": []}, "input"),
         ({"input": [5]}, "input[0]"),
         ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
         ({"input": [{"role": "user"}]}, "input[0].content"),
@@ -242,13 +271,14 @@ def test_items_of_one_turn_are_one_message() -> None:
             {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
             "input[0].content[0].type",
         ),
-        ({"input": [{"type": "computer_call"}]}, "input[0].type"),
+        ({"input": [{"type": 5}]}, "input[0].type"),
+        ({"input": [{"type": "local_shell_call", "call_id": "c"}]}, "input[0].action"),
+        ({"input": [{"type": "shell_call_output", "call_id": "c"}]}, "input[0].output"),
         ({"input": [{"type": "item_reference", "id": "msg_x"}]}, "input[0].id"),
         ({"input": [{"type": "function_call", "call_id": "c"}]}, "input[0].name"),
         ({"input": [{"type": "function_call_output", "call_id": "c"}]}, "input[0].output"),
         ({"input": "x " * 2000}, "input"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
-        ({"max_output_tokens": 10_000}, "max_output_tokens"),
         ({"max_output_tokens": "5"}, "max_output_tokens"),
         ({"temperature": -1}, "temperature"),
         ({"top_k": "5"}, "top_k"),
@@ -262,9 +292,11 @@ def test_items_of_one_turn_are_one_message() -> None:
         ({"max_tokens": 5}, "max_tokens"),
         ({"response_format": {"type": "text"}}, "response_format"),
         ({"reasoning": {"effort": 5}}, "reasoning.effort"),
-        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": 5}]}, "tools[0].type"),
         ({"tools": [{"type": "function"}]}, "tools[0].name"),
-        ({"tool_choice": {"type": "file_search"}}, "tool_choice.type"),
+        ({"tools": [{"type": "web_search"}, {"type": "custom"}]}, "tools[1].name"),
+        ({"tools": [{"type": "namespace", "name": "n"}]}, "tools[0].tools"),
+        ({"tool_choice": {"type": ["function"]}}, "tool_choice.type"),
         ({"text": {"format": {"type": "yaml"}}}, "text.format"),
         ({"typical_p": 0.5}, "typical_p"),
         ({"include": ["message.output_text.logprobs"], "top_logprobs": 21}, "top_logprobs"),

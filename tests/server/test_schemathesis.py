@@ -27,13 +27,18 @@ pytestmark = [
 ]
 
 
-def test_every_answer_is_the_documented_one(start: Callable[..., Server]) -> None:
-    server = start(YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false")
+@pytest.mark.parametrize("has_batches", [True, False])
+def test_every_answer_is_the_documented_one(
+    has_batches: bool, start: Callable[..., Server], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "batches") if has_batches else ""
+    server = start(YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false", YAIE_BATCH_DIR=folder)
     server.wait_ready()
     command = [
         *(str(PROGRAM), "--config-file", str(FOLDER / "schemathesis.toml"), "--no-color"),
         *("run", f"{server.url}/openapi.json", "--max-examples", EXAMPLES),
         *("--request-timeout", "60", "--continue-on-failure", "--seed", "1"),
+        *(() if has_batches else ("--include-path-regex", "/v1/(files|batches)")),
     ]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(FOLDER / "schemathesis_hooks.py")}
     ran = subprocess.run(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from transformers.utils.chat_template_utils import _compile_jinja_template
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
@@ -15,6 +15,7 @@ from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineState
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
+from yaie.text.template_renderer import RENDERER
 from yaie.text.tokenizer import Tokenizer
 
 Pair = tuple[TestClient, Service, ScriptedClient]
@@ -52,16 +53,22 @@ def test_each_model_answers_with_its_own_engine(pair: Pair) -> None:
 
 
 def test_no_request_waits_for_the_chat_template(
-    make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer
+    make_app: MakeApp,
+    tiny_model_dir: Path,
+    tokenizer: Tokenizer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compiled = _compile_jinja_template.cache_info
-    _compile_jinja_template.cache_clear()
     http, *_ = with_another(make_app, tiny_model_dir, tokenizer)
-    before = compiled().misses
-    assert before
+    rendered, render = [], RENDERER.render
+
+    def spy(template: str, variables: dict[str, Any], max_chars: int) -> str:
+        rendered.append(variables["messages"][0]["content"])
+        return render(template, variables, max_chars)
+
+    monkeypatch.setattr(RENDERER, "render", spy)
     body = {"model": "other", "messages": [{"role": "user", "content": "x"}]}
     assert http.post("/v1/chat/completions", json=body).status_code == 200
-    assert compiled().misses == before
+    assert rendered[0] == "x"  # no probe of the template before it
 
 
 def test_every_model_is_listed(pair: Pair) -> None:

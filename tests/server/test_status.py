@@ -52,10 +52,10 @@ def test_a_full_queue_is_busy_and_changes_are_logged(
     assert http.get("/health").json()["server_status"] == "error"
     said = [each.message for each in caplog.records if each.name == "yaie.server.metrics.status"]
     assert said == [
-        "status: starting, before none",
-        "status: ready, before starting",
-        "status: busy, before ready",
-        "status: error, before busy: because of a test",
+        "status: starting",
+        "status: starting -> ready",
+        "status: ready -> busy",
+        "status: busy -> error: because of a test",
     ]
 
 
@@ -73,8 +73,10 @@ def test_probes_have_words_of_their_own(make_app: MakeApp) -> None:
     assert http.get("/liveness").json()["status"] == "alive"
     assert http.get("/readiness").json()["status"] == "ready"
     assert http.get("/health").json()["status"] == "healthy"
-    engine.state = EngineState.STALLED
+    engine.state = EngineState.DEAD
     assert http.get("/liveness").json()["status"] == "alive"
+    engine.state = EngineState.STALLED
+    assert http.get("/liveness").json()["status"] == "stalled"
     assert http.get("/readiness").json()["status"] == "stalled"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
-from tests.server.scripted_client import ScriptedClient
+from tests.server.scripted_client import INFO, ScriptedClient
 from tests.server.test_chat import chat, stream
 from tests.text.test_format_families import accepts
 from yaie.text.tokenizer import Tokenizer
@@ -20,7 +21,7 @@ TEMPLATE = """{% if tools %}{{ tools | tojson }} <tool_call> </tool_call> {% end
 {% if think %}<think>
 {% endif %}{% if false %}</think>{% endif %}"""
 TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    {"type": "function", "function": {"name": name, "parameters": {"properties": {"a": {}}}}}
     for name in ("add", "weather")
 ]
 ADD = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
@@ -29,7 +30,9 @@ BROKEN = "<tool_call>\nadd(1)\n</tool_call>"
 
 @pytest.fixture
 def said(make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Any:
-    http, engine = make_app()
+    answers = ScriptedClient([])
+    answers.info = replace(INFO, max_model_len=1024)  # the template of the tools is long
+    http, engine = make_app(answers)
     loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
     monkeypatch.setattr(loaded.hf, "chat_template", TEMPLATE)
 
@@ -97,6 +100,21 @@ def test_reasoning_is_apart(said: Any, ask: Any) -> None:
     http, _ = said(f"One.\n</think>\n\n{ADD}")
     answer = ask(http, tools=TOOLS, chat_template_kwargs={"think": True})
     assert (answer["reasoning_content"], answer["tool_calls"]) == ("One.", [CALL])
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_hidden_reasoning(said: Any, tokenizer: Tokenizer, ask: Any) -> None:
+    http, _ = said(f"<think>One, two, three.</think>Four.{ADD}")
+    shown, hidden = (ask(http, tools=TOOLS, include_reasoning=given) for given in (True, False))
+    assert hidden == shown | {"reasoning_content": ""} and hidden["tool_calls"] == [CALL]
+    told = chat(http, include_reasoning=False, logprobs=True, return_token_ids=True)
+    (choice,) = told["choices"]
+    assert "reasoning_content" not in choice["message"]
+    number = told["usage"]["completion_tokens"]
+    assert number == len(choice["token_ids"]) == len(choice["logprobs"]["content"])
+    assert told["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+    chunks = stream(http, tools=TOOLS, include_reasoning=False)
+    assert all(chunk["choices"][0]["delta"] for chunk in chunks[:-1])
 
 
 def test_usage_counts_the_reasoning(said: Any, tokenizer: Tokenizer) -> None:

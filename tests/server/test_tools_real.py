@@ -130,11 +130,14 @@ def test_none_makes_no_calls(client: openai.OpenAI) -> None:
 
 def test_an_unsupported_schema_is_its_callers_fault(client: openai.OpenAI) -> None:
     odd = {"type": "object", "properties": {"a": {"$ref": "https://example.org/none"}}}
-    tool = {"type": "function", "function": {"name": "odd", "parameters": odd}}
-    with pytest.raises(openai.BadRequestError) as refused:
-        ask(client, [HELLO], tools=[tool], tool_choice="required")
-    assert refused.value.param == "tools"
+    function = {"name": "odd", "parameters": odd}
+    tool = {"type": "function", "function": function}
     assert ask(client, [HELLO], tools=[tool]).finish_reason == "stop"
+    assert ask(client, [HELLO], tools=[tool], tool_choice="required").message.tool_calls
+    strict = {"type": "function", "function": {**function, "strict": True}}
+    with pytest.raises(openai.BadRequestError, match="odd") as refused:
+        ask(client, [HELLO], tools=[strict], tool_choice="required")
+    assert str(refused.value.param).startswith("tools")
 
 
 def test_a_schema_holds_for_answers_without_calls(client: openai.OpenAI) -> None:

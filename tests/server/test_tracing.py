@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import re
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator
 from itertools import pairwise
 from typing import Any
@@ -178,11 +182,11 @@ def test_nothing_is_imported_while_traces_are_off() -> None:
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     for name in ("opentelemetry.sdk", "opentelemetry.sdk.trace"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ConfigError, match=r"run pip install 'yaie\[otel\]'"):
+    with pytest.raises(ConfigError, match=r"run pip install 'opentelemetry-api>="):
         tracing_of(Settings(model="m", traces="http://collector:4318"))
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
     assert tracing_of(Settings(model="m")) is None
-    assert "yaie[otel]" in caplog.text
+    assert "pip install 'opentelemetry-api>=" in caplog.text
 
 
 def test_the_environment_turns_traces_on_and_off(
@@ -196,3 +200,55 @@ def test_the_environment_turns_traces_on_and_off(
     tracing._provider.shutdown()
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     assert tracing_of(Settings(model="m")) is None
+
+
+def test_a_dead_collector_is_logged_once_and_its_spans_are_counted(
+    make_app: MakeApp, exporter: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    http, _ = traced(make_app)
+    library = logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    take = exporter.export
+
+    def fail(spans: Any) -> SpanExportResult:
+        for _ in range(5):
+            library.warning("Transient error %s", "ConnectionRefused")
+        return SpanExportResult.FAILURE
+
+    def ask() -> None:
+        http.post("/v1/completions", json={"prompt": "x", "max_tokens": 2}).raise_for_status()
+        http.app.state.tracing._provider.force_flush()
+
+    with caplog.at_level(logging.INFO):
+        exporter.export = fail
+        for _ in range(3):
+            ask()
+        exporter.export = take
+        ask()
+    said = [each for each in caplog.records if "trace" in each.name]
+    assert [each.name for each in said] == ["yaie.server.ops.trace_export"] * 2
+    down, up = (each.getMessage() for each in said)
+    assert down.startswith("traces cannot be sent: Transient error ConnectionRefused; ")
+    text = http.get("/metrics").text
+    lost = float(re.search(r"^yaie_trace_spans_lost_total (\S+)$", text, re.M)[1])  # type: ignore[index]
+    assert lost >= 3 * len(STEPS)
+    assert up == f"traces are sent again; {lost:.0f} spans were lost"
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_silent_collector_does_not_hold_up_the_end(
+    exporter: Any, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """A known outage is not waited for at all."""
+    made = tracing_of(Settings(traces="http://collector:4318"))
+    assert made is not None
+    answers = threading.Event()
+    monkeypatch.setattr(exporter, "shutdown", answers.wait)
+    monkeypatch.setattr(tracing, "FLUSH_S", 0.01 if not is_known else 3600)
+    if is_known:
+        made.exporter._begin_outage("a test")
+    try:
+        asyncio.run(asyncio.wait_for(made.close(), 60))
+    finally:
+        answers.set()

@@ -4,6 +4,7 @@
     ├── InvalidRequest            400  the request is wrong; `param` names the parameter
     │   ├── ContextLengthExceeded 400  prompt (plus explicit max_tokens) longer than the context
     │   ├── UnsupportedParameter  400  a known parameter without support here
+    │   ├── TemplateTooCostly     400  a chat template beyond its limits of time, memory and text
     │   └── UnknownModel          404  the model of the request is not served
     ├── AuthenticationFailed      401  API key missing or wrong
     ├── Overloaded                429  the waiting queue is full; retry after `retry_after_s`
@@ -110,6 +111,12 @@ class UnsupportedParameter(InvalidRequest):
     code = "unsupported_parameter"
 
 
+class TemplateTooCostly(InvalidRequest):
+    """A chat template that exceeds its limits of time, memory or text for these messages."""
+
+    code = "chat_template_limit"
+
+
 class UnknownModel(InvalidRequest):
     """A request for a model that is not served."""
 
@@ -191,10 +198,11 @@ class StartupError(YaieError):
 
 
 class ConfigError(StartupError):
-    """A wrong setting."""
+    """A wrong setting; `file` is the settings file that has it, if one does."""
 
     code = "bad_config"
     exit_code = 2
+    file: str | None = None
 
 
 class ModelNotFound(StartupError):

@@ -126,5 +126,19 @@ class Branches(msgspec.Struct, frozen=True, tag=True):
     is_complete: bool  # False: the namespace has more
 
 
-Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches
-Answer = Explanation | CacheDescription | Flushed | Branches
+class ListBlocks(msgspec.Struct, frozen=True, tag=True):
+    """Question: which blocks are cached? For routers; needs the setting `cache_events`."""
+
+    limit: int = 4096  # names
+
+
+class Blocks(msgspec.Struct, frozen=True, tag=True):
+    """Reply: block names, latest use first; a path's parents come before its children."""
+
+    names: bytes  # packed, see `yaie.base.cache_changes.unpack_names`
+    num_omitted: int
+    block_size: int  # tokens
+
+
+Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches | ListBlocks
+Answer = Explanation | CacheDescription | Flushed | Branches | Blocks

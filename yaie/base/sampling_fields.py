@@ -7,8 +7,9 @@ server, the command line and the model loader, come from these annotations.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypedDict
 
 from yaie.base.errors import InvalidRequest, as_shown
 
@@ -132,6 +133,55 @@ class Biases:
         key = Whole(wanted="keyed by token ids (whole numbers)")
         bias = Real(-self.most, self.most)
         return {key.convert(name, each): bias.convert(name, value[each]) for each in value}
+
+
+class StructuredOutputsParams(TypedDict, total=False):
+    """Constraint on the output under vLLM's name, with one of these fields.
+
+    `json` is a schema, `regex` and each text of `choice` match the whole output, `grammar` is in
+    Lark's syntax or in llama.cpp's (GBNF), and `json_object` allows any JSON object.
+    """
+
+    json: str | Mapping[str, Any]
+    regex: str
+    choice: Sequence[str]
+    grammar: str
+    json_object: bool
+    disable_any_whitespace: bool  # no effect, as for the next one
+    disable_additional_properties: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A mapping as `StructuredOutputsParams`, which is read where a request is made."""
+
+    def convert(self, name: str, value: Any) -> dict[str, Any]:
+        """Return a dictionary."""
+        if not isinstance(value, Mapping):
+            reject(name, value, "StructuredOutputsParams or a mapping")
+        return dict(value)
+
+
+# Parameters of vLLM, with the way to the same end here.
+_OLD_PARAMETERS = {
+    "bad_words": "use bad_words_token_ids",
+    "beam_width": "beam search is not supported; use n",
+    "best_of": "use n, and choose by logprobs",
+    "guided_decoding": "use structured_outputs",
+    "guided_json": "use structured_outputs",
+    "guided_regex": "use structured_outputs",
+    "guided_choice": "use structured_outputs",
+    "guided_grammar": "use structured_outputs",
+    "length_penalty": "beam search is not supported; use n",
+    "logits_processors": "use logit_bias, allowed_token_ids or structured_outputs",
+    "max_new_tokens": "use max_tokens",
+    "use_beam_search": "beam search is not supported; use n",
+}
+
+
+def old_parameter_hint(name: str) -> str:
+    """Return a hint at the parameter to use instead; empty for unknown names."""
+    return f"; {advice}" if (advice := _OLD_PARAMETERS.get(name)) else ""
 
 
 def _is_number(value: Any, kind: type) -> bool:

@@ -51,7 +51,7 @@ def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     for a wrong entry, or for a name that two models share.
     """
     listed = parse_models(settings.models)
-    shared = {name: getattr(settings, name) for name in ENGINE_SETTINGS}
+    shared = settings.engine_settings()
     is_default = settings.model == BUILTIN_MODEL and settings.served_model_name is None
     configs = [] if listed and is_default else [EngineConfig(**shared)]
     for each in listed:
@@ -61,6 +61,12 @@ def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"two models have the name {name!r}; rename one", param="models")
+    if len(configs) > 1 and settings.kv_events_stream is not None:
+        raise ConfigError(
+            f"kv_events publishes the cache of one model, but {len(configs)} are served; start a "
+            "server for each model, or unset kv_events",
+            param="kv_events",
+        )
     return tuple(configs)
 
 

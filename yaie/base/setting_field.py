@@ -1,11 +1,14 @@
 """`Setting`: one setting's meaning, type, choices, range and default, as data.
 
 Settings are dataclass fields (`yaie.base.settings`) annotated with `About`. Value checks, command
-line flags and help texts are derived from the fields.
+line flags and help texts are derived from the fields. Kubernetes sets variables that look like
+settings' variables: with a service `yaie`, `YAIE_PORT` is an address.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -61,7 +64,7 @@ class Setting:
     @property
     def help(self) -> str:
         """The help text of the flag: meaning, choices and default."""
-        choices = f": {_listed(self.choices)}" if self.choices else ""
+        choices = f": {_list_choices(self.choices)}" if self.choices else ""
         shown = ["" if self.default in (None, "") else self.shown(self.default), self.about.unset]
         return f"{self.about.meaning}{choices} [{': '.join(filter(None, shown)) or 'none'}]"
 
@@ -72,7 +75,7 @@ class Setting:
         if self.kind is bool:
             return _BOOLS.get(text.strip().lower(), text)
         try:
-            return self.kind(text)
+            return read_count(text) if self.kind is int else self.kind(text)
         except ValueError:
             return text
 
@@ -91,14 +94,16 @@ class Setting:
 
     def check(self, value: object, source: str | None = None) -> None:
         """Raise `ConfigError` unless `value` is allowed; `source` names it in the message."""
-        wanted = self._violated(value)
+        wanted = self._find_violation(value)
+        if wanted == _KIND_NAMES[int] and source and isinstance(value, str):
+            wanted = f"{wanted}, such as {COUNT_EXAMPLES}"
         if wanted:
             shown = as_shown(value)
             raise ConfigError(
                 f"{source or self.name} is {shown}; it must be {wanted}", param=self.name
             )
 
-    def _violated(self, value: object) -> str | None:
+    def _find_violation(self, value: object) -> str | None:
         """Return the requirement that `value` violates."""
         if value is None and self.is_optional:
             return None
@@ -107,9 +112,9 @@ class Setting:
         allowed = int | float if self.kind is float else self.kind
         if not isinstance(value, allowed) or (isinstance(value, bool) and self.kind is not bool):
             return _KIND_NAMES[self.kind]
-        return self._violated_range(value) if isinstance(value, int | float) else None
+        return self._find_range_violation(value) if isinstance(value, int | float) else None
 
-    def _violated_range(self, value: float) -> str | None:
+    def _find_range_violation(self, value: float) -> str | None:
         about = self.about
         if about.above is not None and not value > about.above:  # also rejects NaN
             return f"greater than {about.above}"
@@ -141,6 +146,60 @@ def _setting(name: str, hint: Any, default: object) -> Setting:
     )
 
 
-def _listed(words: Iterable[str]) -> str:
+def _list_choices(words: Iterable[str]) -> str:
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
+
+
+COUNT_EXAMPLES = "8000, 8k (8,000), 8K (8,192) or 16G"
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_FORM = re.compile(r"(-?\d+(?:\.\d+)?)(?:([kmgt])(i?b|i)?)?", re.ASCII | re.IGNORECASE)
+
+
+def read_count(text: str) -> int:
+    """Return a count: 8000, 8k (8,000), 8K or 8Ki (8,192), 10MiB.
+
+    A lower-case unit is decimal and an upper-case unit binary, as in vLLM; a unit with an i is
+    binary. Raises ValueError.
+    """
+    plain = text.strip().replace(",", "").replace("_", "")
+    found = _FORM.fullmatch(plain)
+    if found is None:
+        raise ValueError(f"{text!r} is not a count; write it as {COUNT_EXAMPLES}")
+    number, unit, ending = found[1], found[2] or "", found[3] or ""
+    is_binary = unit.isupper() or ending.lower().startswith("i")
+    value = float(number) if "." in number else int(number)
+    value *= (1024 if is_binary else 1000) ** _POWERS.get(unit.lower(), 0)
+    if value != int(value):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(value)
+
+
+# Variables of commands: server address, chat history, settings file, tracebacks.
+CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_CHAT_HISTORY", "YAIE_CONFIG", "YAIE_DEBUG"})
+# Read by the kernel library: off, or the instruction set to use.
+LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
+
+
+def variable_value(variable: str) -> str | None:
+    """Return an environment variable; None if it is empty or set by Kubernetes."""
+    value = os.environ.get(variable)
+    if not value or is_service_link(variable, value):  # compose files set empty variables
+        return None
+    return value
+
+
+_SERVICE_LINK = re.compile(
+    rf"{ENV_PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)"
+)
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.*")
+
+
+def is_service_link(variable: str, value: str) -> bool:
+    """Return True if Kubernetes set this variable, for a service `yaie` or `yaie-*`.
+
+    `YAIE_PORT` then is an address such as `tcp://10.96.1.2:8000`, not the setting.
+    """
+    if _SERVICE_LINK.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None

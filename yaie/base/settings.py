@@ -8,23 +8,27 @@ resolves "auto", and `EngineInfo` reports the result.
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from yaie.base import settings_file
 from yaie.base.errors import ConfigError, nearest_name_hint
 from yaie.base.renamed_settings import advice_on, old_variables
 from yaie.base.server_settings import ServerConfig
 from yaie.base.setting_field import (
+    CLIENT_VARIABLES,
     ENV_PREFIX,
     LARGEST_COUNT,
     LARGEST_SIZE,
+    LIBRARY_VARIABLES,
     About,
+    is_service_link,
     settings_of,
+    variable_value,
 )
-from yaie.base.tenants import check_names, parse_weights
+from yaie.base.tenants import BATCHES, LEAST_WEIGHT, check_names, parse_weights
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Quantization = Literal["int8", "int4"]
@@ -32,6 +36,7 @@ KVDtype = Literal["auto", "float32", "bfloat16", "float16", "float8_e4m3fn", "in
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fair", "fcfs", "lpm", "priority"]
 Eviction = Literal["adaptive", "lru"]
+CacheEventKind = Literal["off", "names", "unsalted", "all"]
 AttentionBackendName = Literal["auto", "reference", "cpu", "flashinfer", "triton"]
 ToolCallParser = Literal[
     "auto", "none", "apriel", "command", "deepseek", "deepseek_v3", "glm", "granite", "harmony",
@@ -55,7 +60,11 @@ class EngineConfig:
     """
 
     model: Annotated[
-        str, About("'builtin', a folder, a GGUF file, or a Hugging Face repository id", short="-m")
+        str,
+        About(
+            "'builtin', a folder, a GGUF file, org/name or org/name:Q4_K_M of the hub",
+            short="-m",
+        ),
     ] = BUILTIN_MODEL
     revision: Annotated[
         str | None,
@@ -168,9 +177,23 @@ class EngineConfig:
         str | None,
         About("chat template file, or plain for models without one", unset="the model's"),
     ] = None
+    trust_markers: Annotated[
+        bool,
+        About("tokenize chat template markers in messages and tools as control tokens"),
+    ] = False
     prefix_cache: Annotated[
         bool, About("reuse the KV cache of common prefixes across requests")
     ] = True
+    cache_events: Annotated[
+        CacheEventKind,
+        About("record cached blocks for routers, by name or with every change"),
+    ] = "off"
+    kv_block_size: Annotated[
+        int, About("tokens per block in KV events and block names", least=1, most=1024)
+    ] = 16
+    grammar_cache_bytes: Annotated[
+        int, About("memory for compiled grammars in bytes", least=1 << 20, most=LARGEST_SIZE)
+    ] = 67108864
     threads: Annotated[
         int | None,
         About(
@@ -212,6 +235,12 @@ class EngineConfig:
                 "int4, or omit --calibrate",
                 param="calibrate",
             )
+        if self.cache_events != "off" and not self.prefix_cache:
+            raise ConfigError(
+                "without prefix_cache no cached block is used twice, so none is recorded or "
+                "published; omit --no-prefix-cache, or --cache-events and --kv-events",
+                param="cache_events",
+            )
         parse_weights(self.tenant_weights)
 
     @property
@@ -221,8 +250,8 @@ class EngineConfig:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Tenant weights by name."""
-        return parse_weights(self.tenant_weights)
+        """Tenant weights by name; live requests go before requests in batches."""
+        return {BATCHES: LEAST_WEIGHT} | parse_weights(self.tenant_weights)
 
     @property
     def source(self) -> str:
@@ -251,12 +280,19 @@ class Settings(ServerConfig, EngineConfig):
     def __post_init__(self) -> None:
         EngineConfig.__post_init__(self)
         self.check_server()
-        if self.api_keys:
-            check_names(self.weights, self.api_keys)
+        if self.has_keys:
+            check_names(self.weights, self.tenants_by_key().values())
 
     def engine_config(self) -> EngineConfig:
         """Return the engine settings."""
-        return EngineConfig(**{name: getattr(self, name) for name in ENGINE_SETTINGS})
+        return EngineConfig(**self.engine_settings())
+
+    def engine_settings(self) -> dict[str, Any]:
+        """Return the engine settings by name; KV events need recorded changes."""
+        found = {name: getattr(self, name) for name in ENGINE_SETTINGS}
+        if self.kv_events_stream is not None:
+            found["cache_events"] = "all" if self.kv_events_salted else "unsalted"
+        return found
 
 
 SETTINGS = settings_of(Settings)
@@ -276,24 +312,42 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
             hint = f"; {advice}" if (advice := advice_on(name)) else ""
             hint = hint or nearest_name_hint(name, SETTINGS)
             raise ConfigError(f"{name} is not a setting{hint}", param=name)
-    values, problems = {}, []
     path, in_file = settings_in_file(config)
+    found = given_settings(overrides, in_file, path)
+    problems = []
+    for name, (value, source) in found.items():
+        try:
+            SETTINGS[name].check(value, f"{name} in {path}" if source == str(path) else source)
+        except ConfigError as error:
+            problems.append(error)
+    if not problems:
+        try:
+            return Settings(**{name: value for name, (value, _) in found.items()})  # type: ignore[arg-type]
+        except ConfigError as error:
+            problems.append(error)
+    whole = ConfigError("; ".join(each.message for each in problems), param=problems[0].param)
+    sources = {found[each.param or ""][1] for each in problems if each.param in found}
+    whole.file = str(path) if str(path) in sources else None
+    raise whole from None
+
+
+def given_settings(
+    overrides: Mapping[str, object], in_file: Mapping[str, object], path: Path | None
+) -> dict[str, tuple[object, str]]:
+    """Return value and source (flag, variable or file) of each setting that has no default.
+
+    Text is parsed, not checked.
+    """
+    found: dict[str, tuple[object, str]] = {}
     for name, each in SETTINGS.items():
         given, source = overrides.get(name), each.flag
         if given is None:
             given, source = variable_value(each.variable), each.variable
         if given is None:
-            given, source = in_file.get(name), f"{name} in {path}"
-        if given is None:
-            continue
-        values[name] = each.parse(given) if isinstance(given, str) else given
-        try:
-            each.check(values[name], source)
-        except ConfigError as error:
-            problems.append(error.message)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return Settings(**values)  # type: ignore[arg-type]
+            given, source = in_file.get(name), str(path)
+        if given is not None:
+            found[name] = (each.parse(given) if isinstance(given, str) else given), source
+    return found
 
 
 def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, object]]:
@@ -304,36 +358,6 @@ def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, o
     if path is None and (named := variable_value(settings_file.VARIABLE)) is not None:
         path = Path(named)
     return path, {} if path is None else settings_file.read_config_file(path, SETTINGS)
-
-
-def variable_value(variable: str) -> str | None:
-    """Return an environment variable; None if it is empty or set by Kubernetes."""
-    value = os.environ.get(variable)
-    if not value or is_service_link(variable, value):  # compose files set empty variables
-        return None
-    return value
-
-
-_SERVICE_LINK = re.compile(
-    rf"{ENV_PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)"
-)
-_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.*")
-
-
-def is_service_link(variable: str, value: str) -> bool:
-    """Return True if Kubernetes set this variable, for a service `yaie` or `yaie-*`.
-
-    `YAIE_PORT` then is an address such as `tcp://10.96.1.2:8000`, not the setting.
-    """
-    if _SERVICE_LINK.fullmatch(variable):
-        return True
-    return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
-
-
-# Variables of commands: server address, settings file, tracebacks.
-CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG"})
-# Read by the kernel library (`yaie.kernels.library_search`): off, or the instruction set to use.
-LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
 
 
 def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from yaie.base.errors import ConfigError, nearest_name_hint
+from yaie.base.json_reader import DuplicateKey, parse_json
+from yaie.base.renamed_settings import advice_on
 
 VARIABLE = "YAIE_CONFIG"
 SUFFIXES = (".yaml", ".yml", ".toml", ".json")
@@ -24,38 +25,87 @@ def read_config_file(path: Path, names: Mapping[str, object]) -> dict[str, objec
     if path.suffix.lower() not in SUFFIXES:
         raise _wrong(path, f"has the suffix {path.suffix!r}; write one of {', '.join(SUFFIXES)}")
     try:
-        found = _parsed(path)
+        found = _parse(path)
     except OSError as error:
         raise _wrong(path, f"cannot be read ({error.strerror or error})") from None
+    except DuplicateKey as error:
+        raise _wrong(path, str(error)) from None
     except (ValueError, RecursionError) as error:
         raise _wrong(path, f"is not {path.suffix[1:].upper()}: {error}") from None
     if found is None:
         return {}
     if not isinstance(found, dict):
         raise _wrong(path, f"contains a {type(found).__name__} instead of settings by name")
-    values: dict[str, object] = {}
+    named: dict[str, object] = {}
+    spellings: dict[str, str] = {}
     for key, value in found.items():
         name = str(key).replace("-", "_")
-        if name not in names:
-            raise _wrong(path, f"has {key}, which is not a setting{nearest_name_hint(name, names)}")
-        if value is not None:
-            values[name] = _models(path, value) if name == "models" else _plain(path, name, value)
-    return values
+        if (other := spellings.setdefault(name, str(key))) != str(key):
+            raise _wrong(path, f"has both {other} and {key}; remove one")
+        named[name] = value
+    unknown = [name for name in named if name not in names]
+    if unknown:
+        hints = [
+            f"has {n}, which is not a setting; {advice}"
+            if (advice := advice_on(n))
+            else f"has {n}, which is not a setting{nearest_name_hint(n, names)}"
+            for n in unknown
+        ]
+        raise _wrong(path, "; ".join(hints))
+    return {
+        name: _models(path, value) if name == "models" else _plain(path, name, value)
+        for name, value in named.items()
+        if value is not None
+    }
 
 
-def _parsed(path: Path) -> Any:
+def _parse(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     suffix = path.suffix.lower()
     if suffix == ".toml":
         return tomllib.loads(text)
     if suffix == ".json":
-        return json.loads(text) if text.strip() else None
+        try:
+            return parse_json(text, unique_keys=True) if text.strip() else None
+        except DuplicateKey:
+            return _parse_yaml(text)  # which knows lines, and reads JSON too
+    return _parse_yaml(text)
+
+
+def _parse_yaml(text: str) -> Any:
+    """Return the value of a YAML text. Raises `ValueError`."""
     import yaml
 
+    loader = yaml.SafeLoader(text)
     try:
-        return yaml.safe_load(text)
+        node = loader.get_single_node()
+        _check_keys(node)
+        return None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
+    finally:
+        loader.dispose()
+
+
+def _check_keys(root: Any) -> None:
+    """Raise `DuplicateKey` for a mapping with a key twice. (YAML's libraries keep the last one.)"""
+    waiting, seen = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or not isinstance(getattr(node, "value", None), list):
+            continue  # a scalar, or an alias
+        seen.add(id(node))
+        keys = set()
+        for item in node.value:
+            if not isinstance(item, tuple):
+                waiting.append(item)
+                continue
+            key, value = item
+            waiting += (key, value)
+            name = (key.tag, str(key.value).replace("-", "_"))
+            if isinstance(key.value, str) and name in keys:
+                raise DuplicateKey(key.value, key.start_mark.line + 1)
+            keys.add(name)
 
 
 def _plain(path: Path, name: str, value: object) -> object:
@@ -81,4 +131,6 @@ def _models(path: Path, value: object) -> object:
 
 
 def _wrong(path: Path, problem: str) -> ConfigError:
-    return ConfigError(f"the settings file {path} {problem}", param="config")
+    error = ConfigError(f"the settings file {path} {problem}", param="config")
+    error.file = str(path)
+    return error

@@ -105,6 +105,9 @@ class EngineStats:
     num_out_of_memory: Annotated[
         int, _counter("Steps that ran out of memory and were split into smaller steps")
     ] = 0
+    num_failed_steps: Annotated[
+        int, _counter("Steps that raised an error; smaller steps then find the faulty sequence")
+    ] = 0
     num_requests: Annotated[int, _counter("Requests received, including rejected requests")] = 0
     num_started: Annotated[int, _counter("Sequences with a first token")] = 0
     num_finished: Annotated[

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from yaie.base.errors import ConfigError
 
 WEIGHTS, PRIORITIES = "tenant_weights", "tenant_priorities"  # names of the settings
 OTHERS = "*"  # tenants without an entry
+BATCHES = "batches"  # the tenant of all requests in batches, by default of the least weight
 _WHOLE = re.compile(r"-?[0-9]{1,18}")  # fits into 64 bits
-_LEAST_WEIGHT, _MOST_WEIGHT = 0.001, 1000.0
+LEAST_WEIGHT, _MOST_WEIGHT = 0.001, 1000.0
 
 
 def tenant_digest(secret: bytes) -> str:
@@ -35,8 +36,8 @@ def parse_weights(text: str) -> dict[str, float]:
             weights[name] = float(weight)
         except ValueError:
             weights[name] = math.nan
-        if not _LEAST_WEIGHT <= weights[name] <= _MOST_WEIGHT:
-            reason = f"its weight must be from {_LEAST_WEIGHT} to {_MOST_WEIGHT:g}"
+        if not LEAST_WEIGHT <= weights[name] <= _MOST_WEIGHT:
+            reason = f"its weight must be from {LEAST_WEIGHT} to {_MOST_WEIGHT:g}"
             raise _wrong(number, reason, WEIGHTS)
     return weights
 
@@ -66,13 +67,16 @@ def _entries(text: str, value: str, example: str, setting: str) -> Iterator[tupl
         yield number, name, given
 
 
-def check_names(names: Iterable[str], keys: tuple[str, ...], setting: str = WEIGHTS) -> None:
-    """Raise `ConfigError` unless every name is the digest of an API key."""
-    known = {tenant_digest(key.encode()) for key in keys}
+def check_names(names: Iterable[str], known: Collection[str], setting: str = WEIGHTS) -> None:
+    """Raise `ConfigError` unless every name is a known tenant, the tenant of an API key."""
     for number, name in enumerate(names, 1):
-        if name not in known and not (setting == PRIORITIES and name == OTHERS):
-            fix = "name a tenant by the first 16 digits of `printf %s KEY | sha256sum`"
-            if not keys:
+        special = OTHERS if setting == PRIORITIES else BATCHES
+        if name not in known and name != special:
+            fix = (
+                "name a tenant as api_key_file does, or by the first 16 digits of "
+                "`printf %s KEY | sha256sum`"
+            )
+            if not known:
                 fix = f"without API keys give {OTHERS} alone, for every client"
             raise _wrong(number, f"its name matches no API key; {fix}", setting)
 

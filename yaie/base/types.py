@@ -7,11 +7,11 @@ converted to token ids above this layer.
 from __future__ import annotations
 
 import enum
-import functools
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -19,12 +19,15 @@ from yaie.base.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.base.sampling_fields import (
     Biases,
     Bool,
+    Constraint,
     FieldKind,
     Real,
+    StructuredOutputsParams,
     Texts,
     TokenIds,
     TokenRuns,
     Whole,
+    old_parameter_hint,
     reject,
 )
 
@@ -32,84 +35,95 @@ MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
 MIN_PROMPT_LOGITS = 32  # rows of a step for prompt logprobs, however many sequences sample
 
-_Params = TypeVar("_Params")
-
 FinishReason = Literal["stop", "length", "abort", "error"]
 
 
-def _check_when_made(kind: type[_Params]) -> type[_Params]:
-    """Have `__init__` check and convert the values; msgspec decodes without it.
-
-    So callers are checked where they make the parameters, and the engine trusts its parent.
-    """
-    fill = kind.__init__
-
-    @functools.wraps(fill)
-    def make(self: Any, **values: object) -> None:
-        fill(self, **values)
-        for name, each in SAMPLING_FIELDS.items():
-            value = getattr(self, name)
-            if value is None and each.is_optional:
-                continue
-            plain = each.default if value is None else each.kind.convert(name, value)
-            object.__setattr__(self, name, plain)
-        if self.max_tokens is not None and self.min_tokens > self.max_tokens:
-            reject("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
-
-    kind.__init__ = make  # type: ignore[method-assign]
-    return kind
-
-
-@_check_when_made
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SamplingParams:
-    """Sampling parameters for one request, with vLLM's names.
+    """Sampling parameters for requests, with vLLM's names.
 
-    A field that cannot be None replaces None by its default. Scalars from array libraries become
-    plain numbers.
+    Fields can be set later; a request keeps the values that it began with. A field that cannot be
+    None replaces None by its default. Scalars from array libraries become plain numbers.
 
     Raises:
         InvalidRequest: a field is unknown, or a value has the wrong type or is out of range;
             `param` names the field.
+
+    Attributes:
+        n: Sequences per prompt.
+        max_tokens: Most output tokens per sequence; None allows the rest of the context.
+        min_tokens: Output tokens before an end token or a stop may end the sequence.
+        temperature: Randomness; 0 takes the most likely token.
+        top_p: Probability mass of the most likely tokens to sample from; 1 allows all.
+        top_k: Number of the most likely tokens to sample from; 0 or -1 allows all.
+        min_p: Least probability of a token, as a share of the most likely token's; 0 allows all.
+        repetition_penalty: Divides the logits of tokens in prompt and output; 1 disables it.
+        presence_penalty: Subtracted from the logits of tokens in the output; 0 disables it.
+        frequency_penalty: The same, times the token's count in the output.
+        logit_bias: Added to logits, by token id.
+        allowed_token_ids: The only tokens to sample; None allows every token.
+        bad_words_token_ids: Token sequences that the output never contains.
+        seed: Makes the samples repeatable; None uses the engine's.
+        stop: Texts that end the output.
+        stop_regex: Regular expressions that end the output (syntax: docs/reference/http-api.md).
+        stop_token_ids: Tokens that end the output.
+        ignore_eos: True continues after an end token.
+        logprobs: Return the log-probabilities of each sampled token and of this many most likely
+            tokens; None returns none.
+        prompt_logprobs: The same for each prompt token.
+        skip_special_tokens: True omits special tokens from the text.
+        include_stop_str_in_output: True keeps the stop text in the output.
+        structured_outputs: Constraint on the output, as `StructuredOutputsParams`.
     """
 
     n: Annotated[int, Whole(1, MAX_SEQUENCES_PER_REQUEST)] = 1
-    max_tokens: Annotated[int | None, Whole(1)] = 16  # None: up to the end of the context
+    max_tokens: Annotated[int | None, Whole(1)] = 16
     min_tokens: Annotated[int, Whole(0)] = 0
-    temperature: Annotated[float, Real(0.0, 100.0, is_recommended=True)] = 1.0  # 0: greedy
+    temperature: Annotated[float, Real(0.0, 100.0, is_recommended=True)] = 1.0
     top_p: Annotated[float, Real(0.0, 1.0, excludes_least=True, is_recommended=True)] = 1.0
-    top_k: Annotated[int, Whole(-1, is_recommended=True)] = 0  # 0 or -1: off
+    top_k: Annotated[int, Whole(-1, is_recommended=True)] = 0
     min_p: Annotated[float, Real(0.0, 1.0, is_recommended=True)] = 0.0
     # The range keeps logits finite.
     repetition_penalty: Annotated[float, Real(0.01, 100.0, is_recommended=True)] = 1.0
     presence_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     frequency_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     logit_bias: Annotated[dict[int, float] | None, Biases(100.0)] = None
-    # Sample only these tokens; None allows every token.
     allowed_token_ids: Annotated[tuple[int, ...] | None, TokenIds(least=1)] = None
-    # Token sequences that the output never contains.
     bad_words_token_ids: Annotated[tuple[tuple[int, ...], ...], TokenRuns()] = ()
     seed: Annotated[int | None, Whole()] = None
-    stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
-    # Regular expressions, searched in text too; syntax in docs/reference/http-api.md.
+    stop: Annotated[tuple[str, ...], Texts()] = ()
     stop_regex: Annotated[tuple[str, ...], Texts()] = ()
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()
     ignore_eos: Annotated[bool, Bool()] = False
-    # k: return the sampled token and the k most likely tokens; None: no logprobs.
     logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
     prompt_logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
     skip_special_tokens: Annotated[bool, Bool()] = True
     include_stop_str_in_output: Annotated[bool, Bool()] = False
+    # Read where a request is made; the engine's requests have a grammar instead.
+    structured_outputs: Annotated[StructuredOutputsParams | None, Constraint()] = None
 
     def __new__(cls, **values: object) -> SamplingParams:
         """Raise `InvalidRequest` with the nearest name for an unknown field."""
         for name in values:
             if name not in cls.__dataclass_fields__:
-                hint = nearest_name_hint(
+                hint = old_parameter_hint(name) or nearest_name_hint(
                     name, cls.__dataclass_fields__, cutoff=0.5
                 )  # temp: temperature
                 raise InvalidRequest(f"{name} is not a sampling parameter{hint}", param=name)
         return object.__new__(cls)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a field to the checked and converted value. msgspec decodes without it."""
+        each = SAMPLING_FIELDS.get(name)
+        if each is None:
+            raise InvalidRequest(f"{name} is not a sampling parameter", param=name)
+        plain = each.plain(value)
+        if name in ("min_tokens", "max_tokens"):
+            least = plain if name == "min_tokens" else getattr(self, "min_tokens", 0)
+            most = plain if name == "max_tokens" else self.max_tokens  # the earlier field
+            if most is not None and least > most:
+                reject("min_tokens", least, f"at most max_tokens ({most})")
+        object.__setattr__(self, name, plain)
 
     @property
     def is_greedy(self) -> bool:
@@ -125,6 +139,12 @@ class SamplingField:
     kind: FieldKind
     default: Any
     is_optional: bool  # None is a valid value
+
+    def plain(self, value: object) -> Any:
+        """Return the checked value as a plain one; the default for a None that is not valid."""
+        if value is None:
+            return None if self.is_optional else self.default
+        return self.kind.convert(self.name, value)
 
     @property
     def is_recommended(self) -> bool:
@@ -143,6 +163,25 @@ def _sampling_fields() -> dict[str, SamplingField]:
 
 
 SAMPLING_FIELDS = _sampling_fields()
+
+
+def _plain_signature() -> inspect.Signature:
+    """Return the constructor's signature for `help()`, without the annotations of fields."""
+    hints = get_type_hints(SamplingParams)
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=hints[each.name],
+            )
+            for each in fields(SamplingParams)
+        ]
+    )
+
+
+SamplingParams.__signature__ = _plain_signature()  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +245,8 @@ class GenerationRequest:
     # Maximum queue time; the lower of this and the engine's limit applies.
     queue_timeout_s: float | None = None
     submission: int = 0  # set by clients; distinguishes successive requests with one id
+    # Last prompt tokens that are output of an earlier run, which this one continues.
+    num_resumed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +350,7 @@ class EngineInfo:
     # and only serves where the kernel cannot, or None on a CPU.
     truncation_kernel: str | None = None
     execution: str = "transformers"  # executor of the layers, or "native" or "fused"
+    execution_reason: str = ""  # why no faster executor runs; empty for the fastest
     exact: bool = False  # batch-invariant: logits have the same bits in any batch, cold or warm
     graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps
     graph_bytes: int = 0

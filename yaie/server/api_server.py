@@ -1,6 +1,6 @@
 """`ApiServer`: a server as an object, to be run from Python and to be subclassed.
 
-A subclass overrides handlers, `endpoints`, the hooks or `make_client`, the engine behind it.
+A subclass overrides handlers, `endpoints`, the hooks, or `make_client` for the engine client.
 """
 
 from __future__ import annotations
@@ -147,18 +147,17 @@ class ApiServer:
         if workers != 1 or reload:
             raise ConfigError(
                 "workers and reload are not supported, since each process would load the model; "
-                "run one process, or several servers behind a load balancer"
+                "run one process, or `yaie serve --ray --replicas N`"
             )
         from yaie.base.served_models import engine_configs
-        from yaie.server.serving import bind, check_tls, introduce, run_server
+        from yaie.server.serving import bind, check_tls, run_server
 
         named = {"host": host, "port": port, **settings}
         chosen = _with(self.settings, {k: v for k, v in named.items() if v is not None})
         self.settings = chosen  # the engine process uses them too
         check_tls(chosen)
         with bind(chosen.host, chosen.port) as listener:
-            introduce(chosen, engine_configs(chosen), listener)
-            run_server(chosen, listener, self._make_app)
+            run_server(chosen, engine_configs(chosen), listener, self._make_app)
 
     fire = run
 

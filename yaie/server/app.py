@@ -25,9 +25,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
+from starlette.types import Receive, Scope, Send
 
 from yaie.base.errors import ConfigError, InvalidRequest, YaieError
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.base.settings import (
     ENGINE_SETTINGS,
     EngineConfig,
@@ -38,16 +39,25 @@ from yaie.base.settings import (
 from yaie.client.engine_client import EngineClient
 from yaie.client.engine_process import EngineProcess
 from yaie.client.process_client import ProcessClient
+from yaie.process.log_writer import finish_logs
+from yaie.server.batches.app_batches import BatchHook, running_batches
+from yaie.server.batches.file_store import FORM_BYTES, MAX_FILE_BYTES
 from yaie.server.explain.explain_queries import ExplainHook
+from yaie.server.http.api_keys import ApiKeys
 from yaie.server.http.http_errors import MethodNotAllowed, NotFound, error_response
 from yaie.server.http.log_setup import configure_logs
-from yaie.server.http.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
+from yaie.server.http.middleware import BodyLimit, RequestContext, routes_at
 from yaie.server.http.openapi import describe
+from yaie.server.http.web_server import bound_connections, refuse_several_workers
+from yaie.server.metrics.engine_aliases import DIALECTS, EngineAliases
 from yaie.server.models.service import Hook, Service
 from yaie.server.ops.drain import draining_signals
+from yaie.server.ops.kv_event_publisher import KVEventPublisher, publisher_of, publishing
+from yaie.server.ops.metrics_compat import MetricsCompat
 from yaie.server.ops.metrics_listener import metrics_listener
 from yaie.server.ops.operator_tools import OperatorTool, OperatorTools, load_tools
 from yaie.server.ops.rate_limits import RateLimits
+from yaie.server.ops.reload import reloading_signal
 from yaie.server.ops.tracing import TracedRequests, TraceHook, Tracing, tracing_of
 from yaie.server.ops.workload_trace import WorkloadTrace
 from yaie.server.requests.digests import RecentDigests
@@ -64,21 +74,39 @@ logger = logging.getLogger(__name__)
 
 HOOK_S = 30.0  # limit of the hook at the end
 EXIT_S = 1.0  # far more than the event loop needs to end
+# The event loop takes the interpreter lock again after each call of the system, a dozen times for a
+# probe. Python's default lets a thread that parses or renders text keep the lock 5 ms each time.
+SWITCH_S = 0.0005
 
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
-    *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images"),
-    *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
+    *("assistants", "audio", "classify", "fine_tuning", "images", "moderations"),
+    *("pooling", "rerank", "score", "threads", "vector_stores"),
 }
-# Headers readable by pages of other origins: those of docs/reference/http-api.md.
+_LOCALHOST = "localhost"  # in a list of origins: pages of this computer, on any port
+_OF_LOCALHOST = r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"
+# Headers readable by pages of other origins; docs/reference/http-api.md lists them.
 EXPOSED_HEADERS = (
     "Retry-After",
     "X-Request-ID",
     "X-Should-Retry",
+    "X-YAIE-Folded-Messages",
     "X-YAIE-Ignored-Params",
+    "X-YAIE-Max-Tokens",
+    "X-YAIE-Replica",
     "X-YAIE-Response-Cache",
     "X-YAIE-Tool-Parse-Error",
 )
+
+
+class Application(FastAPI):
+    """Application whose web server gets our limits on connections."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one scope; FastAPI wraps the web server's functions before any layer sees them."""
+        if scope["type"] == "lifespan":
+            bound_connections(receive)
+        await super().__call__(scope, receive, send)
 
 
 AppSettings = Settings | EngineConfig | str | PathLike[str] | Mapping[str, str | PathLike[str]]
@@ -106,14 +134,17 @@ def create_app(
     port is bound; its error fails the start. `on_shutdown` runs once, after the requests have ended
     and before the engine stops. Raises `ConfigError`.
     """
+    refuse_several_workers()
     warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
     settings = settings_of(settings)
-    service = Service(settings, make_client or process_client(settings), on_fatal or _stop)
+    kv_events = publisher_of(settings, has_process=make_client is None)
+    make_client = make_client or process_client(settings, kv_events)
+    service = Service(settings, make_client, on_fatal or _stop)
     registry = standard_endpoints() if endpoints is None else tuple(endpoints)
     tracing = tracing_of(settings)
     router = standard_router() if endpoints is None else make_router(registry)
     routes = tuple(router.routes)
-    app = FastAPI(
+    app = Application(
         title=settings.server_name,
         description=settings.server_description,
         version=read_version(),
@@ -127,6 +158,7 @@ def create_app(
     app.state.routes = routes
     app.state.hooks = (on_startup, on_shutdown)
     app.state.service = service
+    app.state.kv_events = kv_events
     app.state.tracing = tracing
     _register(app, service, tools)
     app.state.warnings = warnings
@@ -149,17 +181,29 @@ def _register(
     app.state.operator_tools = OperatorTools([*tools, *named], settings.tool_timeout_s)
     app.state.stored_responses = ResponseStore(settings.response_store_bytes)
     app.state.recent_digests = RecentDigests()
+    app.state.batch_jobs = None  # opened with the lifespan
     service.at_stop.append(app.state.operator_tools.close)
+    if settings.api_key_file is not None:
+        service.at_reload.append(service.keyring.reload)
     service.hooks += [
-        RateLimits(settings, service.metrics.registry),
+        RateLimits(settings, service.metrics, service.keyring.public_name),
         ExplainHook(service, app.state.recent_digests),
+        BatchHook(),
     ]
+    for name in settings.compatible_metrics:
+        EngineAliases(DIALECTS[name], service.metrics, service.snapshots)
+        service.hooks.append(MetricsCompat(DIALECTS[name], service.metrics))
+    if app.state.kv_events is not None:
+        app.state.kv_events.count_in(service.metrics.registry)
+        if settings.has_keys or settings.kv_events_salted:
+            app.state.kv_events.hide_name = service.keyring.hide_block
     if settings.workload_trace:
         trace = WorkloadTrace(settings.workload_trace)
         service.hooks.append(trace)
         service.at_stop.append(trace.close)
     if app.state.tracing is not None:
         service.hooks.append(TraceHook())
+        app.state.tracing.exporter.count_in(service.metrics.registry)
 
 
 def settings_of(given: object) -> Settings:
@@ -192,12 +236,19 @@ def check_no_tls(settings: Settings) -> None:
         )
 
 
-def process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+def process_client(
+    settings: Settings, kv_events: KVEventPublisher | None = None
+) -> Callable[[EngineConfig], EngineClient]:
     """Return the maker of clients that run an engine in a child process."""
     spawn = functools.partial(
         EngineProcess.spawn, warms_up=settings.warmup, log_format=settings.log_format
     )
-    return lambda config: ProcessClient(config, stall_s=settings.stall_s, spawn=spawn)
+    return lambda config: ProcessClient(
+        config,
+        stall_s=settings.stall_s,
+        spawn=spawn,
+        on_cache_changes=None if kv_events is None else kv_events.publish,
+    )
 
 
 def _stop(error: YaieError) -> None:
@@ -222,7 +273,8 @@ def _layers(
         layers.append(
             Middleware(
                 CORSMiddleware,
-                allow_origins=origins,
+                allow_origins=[origin for origin in origins if origin != _LOCALHOST],
+                allow_origin_regex=_OF_LOCALHOST if _LOCALHOST in origins else None,
                 allow_methods=["GET", "HEAD", "POST", "DELETE"],
                 allow_headers=["*"],
                 expose_headers=EXPOSED_HEADERS,
@@ -230,9 +282,10 @@ def _layers(
         )
     open_to_all = open_paths(endpoints, settings)
     layers.append(
-        Middleware(ApiKeys, settings.api_keys, open_to_all, service.metrics.refused_keys.inc)
+        Middleware(ApiKeys, service.keyring, open_to_all, service.metrics.refused_keys.inc)
     )
-    layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes))
+    larger = {"/v1/files": MAX_FILE_BYTES + FORM_BYTES} if settings.batch_dir else {}
+    layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes, larger=larger))
     return layers
 
 
@@ -240,15 +293,25 @@ def _layers(
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     configure_logs(service.settings.log_level, service.settings.log_format)
+    finish_logs(is_ending=False)
     for warning in app.state.warnings:
         logger.warning("%s", warning)
-    with draining_signals(service), metrics_listener(service):
+    events = publishing(service, app.state.kv_events)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(SWITCH_S)
+        stack.enter_context(draining_signals(service))
+        stack.enter_context(reloading_signal(service))
+        await stack.enter_async_context(metrics_listener(service))
+        stack.enter_context(events)
         on_startup, on_shutdown = app.state.hooks
         service.start(on_startup)
         try:
-            yield
+            async with running_batches(app):
+                yield
         finally:
             await asyncio.shield(_end(service, on_shutdown, app.state.tracing))
+            finish_logs()  # the web server may end the process by a signal
         if app.state.ends_process and service.failure is not None:
             await _exit(service.failure.exit_code)
 
@@ -260,9 +323,10 @@ async def _end(service: Service, on_shutdown: Hook | None, tracing: Tracing | No
             await asyncio.wait_for(on_shutdown(), HOOK_S)
     except Exception as error:
         logger.exception("the on_shutdown hook failed: %s", str(error) or type(error).__name__)
+    exported = asyncio.create_task(tracing.close()) if tracing is not None else None
     await service.stop()
-    if tracing is not None:
-        await tracing.close()
+    if exported is not None:
+        await exported
 
 
 async def _exit(code: int) -> None:
@@ -290,16 +354,15 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
         unknown = NotFound(f"the path {path!r} does not exist; {_advice(request)}")
         return error_response(unknown, request.scope)
     if error.status_code == 405:
-        response = error_response(
-            MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow"),
-            request.scope,
-        )
-        response.headers.update(error.headers or {})  # Allow with the methods of one route only
+        allowed = dict(error.headers or {}).get("Allow", "")  # the methods of one route only
         routes = routes_at(request.app.state.routes, request.scope)
-        # A path of its own comes before one with a variable, as /v1/responses/{id}.
+        # A literal path comes before one with a variable, as /v1/responses/{id}.
         if routes := [each for each in routes if "{" not in getattr(each, "path", "{")] or routes:
             methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
-            response.headers["Allow"] = ", ".join(sorted(methods))
+            allowed = ", ".join(sorted(methods))
+        message = f"{path!r} does not accept {request.method[:20]!r}; use {allowed}"
+        response = error_response(MethodNotAllowed(message), request.scope)
+        response.headers.update({**(error.headers or {}), "Allow": allowed})
         return response
     return error_response(InvalidRequest(str(error.detail)), request.scope)
 

@@ -5,33 +5,40 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
+import logging
+import os
 import resource
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from yaie.base.advised_error import AdvisedError
 from yaie.base.errors import YaieError
+from yaie.process.log_writer import queued
 from yaie.process.spawn import gc_paused_then_frozen
 from yaie.remote.address import key_of
 from yaie.remote.discovery import find_server
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Sequence
 
+    import uvicorn
     from fastapi import FastAPI
 
     from yaie.base.settings import EngineConfig, Settings
 
     MakeApp = Callable[[Settings, Callable[[YaieError], None]], FastAPI]
 
-# After the drain, for clients that have not sent or read all of their data.
-CLOSE_S = 5
+logger = logging.getLogger(__name__)
+
 MAX_FILES = 65_536  # open files, connections included
 
 
@@ -43,7 +50,7 @@ def check_tls(settings: Settings) -> None:
 
     try:
         for file in (settings.ssl_certfile, settings.ssl_keyfile):
-            Path(file).read_bytes()  # ssl's own error leaves out which file it is
+            Path(file).read_bytes()  # ssl's own error omits the file name
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             settings.ssl_certfile, settings.ssl_keyfile, password=""
         )
@@ -55,6 +62,22 @@ def check_tls(settings: Settings) -> None:
             code="bad-config",
             exit_code=2,
         ) from None
+
+
+def _read_tls(settings: Settings, config: uvicorn.Config) -> ssl.SSLContext:
+    """Return a new context for connections. Raises `AdvisedError` and `OSError`."""
+    from uvicorn.config import create_ssl_context
+
+    check_tls(settings)
+    return create_ssl_context(
+        certfile=settings.ssl_certfile or "",
+        keyfile=settings.ssl_keyfile,
+        password=None,
+        ssl_version=config.ssl_version,
+        cert_reqs=config.ssl_cert_reqs,
+        ca_certs=config.ssl_ca_certs,
+        ciphers=config.ssl_ciphers,
+    )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -92,7 +115,10 @@ def _cannot_listen(host: str, port: int, error: OSError) -> AdvisedError:
 
 
 def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: socket.socket) -> None:
-    """Print the first lines on stderr: the address, the models and a request to try."""
+    """Show the first lines: the address, the models and a request to try.
+
+    They go to stderr, as log records with `log_format` json.
+    """
     from yaie.base.settings import BUILTIN_MODEL
 
     host, port = listener.getsockname()[:2]
@@ -103,26 +129,38 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
     names = " and ".join(config.model_name for config in configs)
     when = "when it is loaded" if len(configs) == 1 else "when they are loaded"
     when = "at the first request" if settings.lazy_load else f"{when} (see /readiness)"
-    key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.api_keys else ""
+    key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.has_keys else ""
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
-    print(
-        f"YAIE on {scheme}://{shown}:{port}{root} will serve {names} {when}\n"
-        f"try: curl {scheme}://{reachable}:{port}/v1/chat/completions{key} "
-        f"-H 'Content-Type: application/json' -d '{body}'",
-        file=sys.stderr,
-        flush=True,
-    )
+    lines = [
+        ("info", f"YAIE on {scheme}://{shown}:{port}{root} will serve {names} {when}"),
+        (
+            "info",
+            f"try: curl {scheme}://{reachable}:{port}/v1/chat/completions{key} "
+            f"-H 'Content-Type: application/json' -d '{body}'",
+        ),
+    ]
     if configs[0].model == BUILTIN_MODEL:
-        print(
-            f"note: {BUILTIN_MODEL} is a small demonstration chat model; /v1/completions (plain "
-            f"continuation) returns poor text",
-            file=sys.stderr,
+        about = (
+            f"{BUILTIN_MODEL} is a small demonstration chat model; /v1/completions (plain "
+            "continuation) returns poor text"
         )
-    if not settings.api_keys and host not in ("127.0.0.1", "::1"):
-        print(
-            "warning: any client that reaches this port may use it; set --api-key", file=sys.stderr
-        )
+        lines.append(("info", f"note: {about}"))
+    if not settings.has_keys and host not in ("127.0.0.1", "::1"):
+        lines.append(("warning", "any client that reaches this port may use it; set --api-key"))
+    _show_lines(settings, lines)
+
+
+def _show_lines(settings: Settings, lines: Sequence[tuple[str, str]]) -> None:
+    """Print lines on stderr, or log them where a log of JSON objects takes no plain text."""
+    least = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    for level, text in lines:
+        number = logging.getLevelNamesMapping()[level.upper()]
+        if settings.log_format == "json":
+            logger.log(number, "%s", text)
+        elif number >= least:
+            mark = f"{level}: " if level == "warning" else ""
+            print(f"{mark}{text}", file=sys.stderr, flush=True)
 
 
 def _prepare_process() -> None:
@@ -137,13 +175,26 @@ def _prepare_process() -> None:
         signal.signal(signal.SIGHUP, _stop_by_hangup)
 
 
+def end_at_once() -> NoReturn:
+    """End the process after a drain; Python would wait for threads, such as a tool that hangs."""
+    atexit._run_exitfuncs()  # of the operator's modules, and the log's
+    with contextlib.suppress(OSError, ValueError):  # a closed pipe
+        sys.stdout.flush()
+    os._exit(0)
+
+
 def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
     """Drain as at SIGTERM, once: a closing terminal sends SIGHUP several times."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.raise_signal(signal.SIGTERM)
 
 
-def run_server(settings: Settings, listener: socket.socket, make_app: MakeApp) -> None:
+def run_server(
+    settings: Settings,
+    configs: Sequence[EngineConfig],
+    listener: socket.socket,
+    make_app: MakeApp,
+) -> None:
     """Serve until a signal; return after a drain. Raises the error of an engine that cannot start.
 
     `make_app(settings, on_fatal)` returns the application.
@@ -151,9 +202,10 @@ def run_server(settings: Settings, listener: socket.socket, make_app: MakeApp) -
     with gc_paused_then_frozen():
         import uvicorn
 
-        from yaie.server.http.log_setup import uvicorn_log_config
+        from yaie.server.http.log_setup import configure_logs, uvicorn_log_config
         from yaie.server.http.protocol import HttpProtocol
         from yaie.server.ops.drain import return_after_drain
+        from yaie.server.ops.reload import Certificate
 
     failures: list[YaieError] = []
 
@@ -162,21 +214,26 @@ def run_server(settings: Settings, listener: socket.socket, make_app: MakeApp) -
         server.should_exit = True
 
     app = make_app(settings, stop)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=HttpProtocol,
-            ws="none",
-            log_level=settings.log_level,
-            log_config=uvicorn_log_config(settings.log_format),
-            timeout_graceful_shutdown=CLOSE_S,
-            timeout_keep_alive=settings.keep_alive_s,
-            server_header=False,
-            forwarded_allow_ips=settings.trusted_proxies,
-            ssl_certfile=settings.ssl_certfile,
-            ssl_keyfile=settings.ssl_keyfile,
-        )
+    config = uvicorn.Config(
+        app,
+        http=HttpProtocol,
+        ws="none",
+        log_level=settings.log_level,
+        log_config=uvicorn_log_config(settings.log_format),
+        timeout_keep_alive=settings.keep_alive_s,
+        server_header=False,
+        forwarded_allow_ips=settings.trusted_proxies,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
     )
+    config.load()
+    if config.ssl is not None:
+        certificate = Certificate(config.ssl, partial(_read_tls, settings, config))
+        app.state.service.at_reload.append(certificate.reload)
+    server = uvicorn.Server(config)
+    sys.stderr = queued(sys.stderr)  # for the first lines, warnings and tracebacks
+    configure_logs(settings.log_level, settings.log_format)
+    introduce(settings, configs, listener)
     _prepare_process()
     with return_after_drain(app.state.service):
         server.run(sockets=[listener])

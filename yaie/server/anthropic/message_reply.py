@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
-from pydantic_core import from_json
 
 from yaie.base.errors import YaieError
 from yaie.base.types import Usage
+from yaie.server.anthropic.message_tools import read_tools
 from yaie.server.http.http_errors import messages_error_reply
+from yaie.server.replies.call_arguments import read_arguments
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.reply import GenerationReply, encode_named_event
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes, anthropic_diagnostics
@@ -93,7 +94,7 @@ class Block:
             block.thinking = self._text if self._shows else ""
             block.signature = self._signature()
         else:
-            block.input = _object(self._text)
+            block.input = read_arguments(self._text)
         return block
 
     def _signature(self) -> str:
@@ -130,6 +131,7 @@ class MessageReply(GenerationReply):
         self._is_open = False  # the last block
         self._last = TextPiece()
         self._shows_thinking = shows_thinking(getattr(self.call.body, "thinking", None))
+        self._warnings = read_tools(getattr(self.call.body, "tools", None)).warnings()
 
     def opening(self) -> bytes:
         """Return the message without content, and a ping."""
@@ -198,7 +200,7 @@ class MessageReply(GenerationReply):
     def _ending(self, piece: TextPiece) -> tuple[StopReason, str | None]:
         """Return `stop_reason` and `stop_sequence`."""
         if piece.finish_reason == "length":
-            is_full = self.call.sampling.max_tokens is None
+            is_full = self.call.clipped_to is not None
             return "model_context_window_exceeded" if is_full else "max_tokens", None
         if isinstance(piece.stop_reason, str):
             return "stop_sequence", piece.stop_reason
@@ -218,6 +220,7 @@ class MessageReply(GenerationReply):
             stop_reason=ending[0],
             stop_sequence=ending[1],
             usage=usage,
+            warnings=self._warnings or UNSET,
         )
         if self.call.is_compared:
             cached = self.generation.usage.cached_tokens
@@ -227,12 +230,3 @@ class MessageReply(GenerationReply):
 
 def _event(kind: Any, **fields: Any) -> bytes:
     return encode_named_event(kind, msgspec.json.encode(MessageEvent(type=kind, **fields)))
-
-
-def _object(arguments: str) -> dict[str, Any]:
-    """Return a tool's input; an answer may end inside it."""
-    try:
-        given = from_json(arguments or "{}", allow_partial=True)
-    except ValueError:
-        return {}
-    return given if isinstance(given, dict) else {}

@@ -5,6 +5,7 @@ Runs in the text threads, as `Translator` does.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +15,9 @@ from typing import Any
 import msgspec
 
 from yaie.base.errors import InvalidRequest
-from yaie.server.anthropic.blocks import chat_messages, chat_tool_choice, chat_tools
+from yaie.server.anthropic.blocks import chat_messages
 from yaie.server.anthropic.message_reply import blocks_of
+from yaie.server.anthropic.message_tools import read_tool_choice, read_tools
 from yaie.server.requests.call import Call
 from yaie.server.requests.checks import (
     MAX_NAMED_IGNORED,
@@ -25,6 +27,7 @@ from yaie.server.requests.checks import (
     rename_field,
 )
 from yaie.server.requests.comparison import read_response_id
+from yaie.server.requests.offered_tools import OfferedTools
 from yaie.server.requests.token_counts import Tokens
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody, FieldNames
@@ -48,6 +51,7 @@ _FIELDS = FieldNames(
     response_format="output_config.format",
     json_schema="output_config.format",
 )
+_OF_TOOL = re.compile(r"tools\[([0-9]+)\]")
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "cache_salt", "priority")
 
 
@@ -57,65 +61,73 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         raise InvalidRequest(
             f"max_tokens must be at least 0, got {body.max_tokens}", param="max_tokens"
         )
-    fields = _chat_fields(translator, body)
+    fields, tools, ignored = _chat_fields(translator, body)
     fields["stream"] = body.stream
+    fields["max_tokens"] = max(body.max_tokens, 1)
     fields["thinking_token_budget"] = _budget(body.thinking or {})
     fields["stop"] = body.stop_sequences or None
     fields.update({name: getattr(body, name) for name in _SAMPLING})
     try:
         call = translator.chat(ChatBody(**fields).with_names(_FIELDS))
     except InvalidRequest as error:
-        raise translate_error(error) from None
+        raise translate_error(error, tools.places) from None
     call = replace(
         call,
-        ignored=_list_ignored(translator, call.ignored, body),
+        ignored=_list_ignored(translator, (*call.ignored, *ignored), body),
         is_compared=body.diagnostics is not None,
         compared_with=read_response_id(body.diagnostics, "diagnostics", "previous_message_id"),
     )
-    return _limit(_set_id(call, body), body.max_tokens, translator.max_model_len)
+    call = _set_id(call, body)
+    return call if body.max_tokens else _prefill_only(call)
 
 
 def chat_of(translator: Translator, body: CountedMessagesBody) -> ChatBody:
     """Return the chat completion with the same prompt. Raises `InvalidRequest`."""
-    return ChatBody(**_chat_fields(translator, body)).with_names(_FIELDS)
+    return ChatBody(**_chat_fields(translator, body)[0]).with_names(_FIELDS)
 
 
 def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
     """Return the number of tokens that a request for a message would have as its input."""
-    chat = chat_of(translator, body)
+    fields, tools, ignored = _chat_fields(translator, body)
+    chat = ChatBody(**fields).with_names(_FIELDS)
     try:
         check_common(chat)
         prompt = translator.chat_prompt(chat)
     except InvalidRequest as error:
-        raise translate_error(error) from None
-    return Tokens(
-        InputTokenCount(input_tokens=len(prompt)),
-        _list_ignored(translator, translator.list_ignored(chat), body),
-    )
+        raise translate_error(error, tools.places) from None
+    names = (*translator.list_ignored(chat), *ignored)
+    return Tokens(InputTokenCount(input_tokens=len(prompt)), _list_ignored(translator, names, body))
 
 
-def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str, Any]:
-    """Return the fields of a chat completion that its prompt depends on."""
+def _chat_fields(
+    translator: Translator, body: CountedMessagesBody
+) -> tuple[dict[str, Any], OfferedTools, list[str]]:
+    """Return the fields of a chat completion that its prompt depends on.
+
+    Also the tools, and the names of tools and blocks without effect.
+    """
     check_unused(body)
     # Templates have one of two names for it.
     is_thinking = not translator.reads("enable_thinking") and translator.reads("thinking")
     thinking = _thinking(body.thinking, "thinking" if is_thinking else "enable_thinking")
-    choice, parallel = chat_tool_choice(body.tool_choice)
-    messages = chat_messages(body.system, body.messages)
+    tools = read_tools(body.tools)
+    choice, parallel = read_tool_choice(body.tool_choice, tools)
+    omitted: list[str] = []
+    messages = chat_messages(body.system, body.messages, omitted)
     fields: dict[str, Any] = {
         "model": body.model,
         "messages": messages,
         "continue_final_message": _is_prefill(messages),
-        "tools": chat_tools(body.tools),
+        "tools": tools.functions or None,
         "tool_choice": choice,
         "chat_template_kwargs": (body.chat_template_kwargs or {}) | thinking,
     }
     if parallel is not None:
         fields["parallel_tool_calls"] = parallel
-    output = _output_fields(body.output_config or {})
+    output = _output_fields(body.output_config or {}, body.output_format)
     if not translator.reads("reasoning_effort"):
         output.pop("reasoning_effort", None)
-    return fields | output
+    return fields | output, tools, [*tools.ignored, *omitted]
 
 
 def _is_prefill(messages: list[dict[str, Any]]) -> bool:
@@ -157,8 +169,8 @@ def _budget(thinking: dict[str, Any]) -> int | None:
     return budget
 
 
-def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields for `output_config`."""
+def _output_fields(given: dict[str, Any], older_format: object) -> dict[str, Any]:
+    """Return the fields for `output_config`, and for `output_format` without a newer one."""
     fields: dict[str, Any] = {}
     if (effort := given.get("effort")) is not None:
         if not isinstance(effort, str) or len(effort) > 32:
@@ -166,21 +178,28 @@ def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
                 "output_config.effort must be a short string", param="output_config.effort"
             )
         fields["reasoning_effort"] = effort
-    if (form := given.get("format")) is not None:
+    where = "output_format" if given.get("format") is None else "output_config.format"
+    form = older_format if where == "output_format" else given["format"]
+    if form is not None:
         schema = form.get("schema") if isinstance(form, dict) else None
-        if not isinstance(schema, dict) or form.get("type") != "json_schema":
+        if not (isinstance(form, dict) and isinstance(schema, dict)) or (
+            form.get("type") != "json_schema"
+        ):
             raise InvalidRequest(
-                "output_config.format must be an object of type 'json_schema' with a schema",
-                param="output_config.format",
+                f"{where} must be an object of type 'json_schema' with a schema", param=where
             )
         wanted = {"name": "answer", "schema": schema, "strict": True}
         fields["response_format"] = {"type": "json_schema", "json_schema": wanted}
     return fields
 
 
-def translate_error(error: InvalidRequest) -> InvalidRequest:
-    """Return the error with this API's name of the field."""
+def translate_error(error: InvalidRequest, tools: Sequence[str] = ()) -> InvalidRequest:
+    """Return the error with this API's name of the field; `tools`: the place of each."""
     given = error.param
+    found = _OF_TOOL.match(given or "")
+    if found is not None and int(found[1]) < len(tools):
+        assert given is not None
+        return rename_field(error, tools[int(found[1])] + given[found.end() :])
     if given is None:
         return error
     if given == "continue_final_message":
@@ -195,8 +214,9 @@ def translate_error(error: InvalidRequest) -> InvalidRequest:
 def _list_ignored(
     translator: Translator, of_chat: tuple[str, ...], body: CountedMessagesBody
 ) -> tuple[str, ...]:
-    """Return the names of fields without effect; null counts as left out."""
+    """Return the names of fields without effect; null counts as omitted."""
     names = [_NAMES.get(name, name) for name in of_chat] + list_reported(body)
+    names = list(dict.fromkeys(names))
     effort = (body.output_config or {}).get("effort")
     if effort is not None and not translator.reads("reasoning_effort"):
         names.append("output_config.effort")
@@ -228,21 +248,9 @@ def _send_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]
     return chat_messages(None, [{"role": "assistant", "content": content}]) if content else []
 
 
-def _limit(call: Call, max_tokens: int, max_model_len: int) -> Call:
-    """Limit the answer to `max_tokens`, or to the rest of the context if that is less.
-
-    Clients of this API send their model's largest number. 0 computes the prompt into the cache.
-    """
+def _prefill_only(call: Call) -> Call:
+    """Return the call that computes its prompt into the cache, and shows no token."""
     (request,) = call.requests
-    room = max_model_len - len(request.prompt_token_ids)
-    if max_tokens > room:
-        return call  # ends with the context
-    sampling = replace(request.sampling, max_tokens=max(max_tokens, 1))
-    if max_tokens == 0:
-        sampling = replace(sampling, stop=(), stop_regex=(), stop_token_ids=(), ignore_eos=True)
-    return replace(
-        call,
-        requests=(replace(request, sampling=sampling),),
-        sampling=sampling,
-        prompt_only=max_tokens == 0,
-    )
+    sampling = replace(request.sampling, stop=(), stop_regex=(), stop_token_ids=(), ignore_eos=True)
+    requests = (replace(request, sampling=sampling),)
+    return replace(call, requests=requests, sampling=sampling, prompt_only=True)

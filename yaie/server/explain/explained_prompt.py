@@ -44,6 +44,7 @@ class ExplainedPrompt:
     cache_salt: str
     parts: ChatParts | None = None  # set for a conversation
     digest: Digest | None = None
+    keeps_start: bool = False  # a truncation cut the end
 
     def text(self, first: int, end: int) -> str:
         """Return the text of some tokens, special ones included."""
@@ -55,7 +56,7 @@ class ExplainedPrompt:
             return PromptField("prompt", is_around=False)
         text = self.parts.text
         (encoding,) = self.tokenizer.fast.encode_batch([text], add_special_tokens=False)
-        cut = len(encoding.ids) - len(self.token_ids)  # `truncate_prompt_tokens` keeps the last
+        cut = 0 if self.keeps_start else len(encoding.ids) - len(self.token_ids)
         at = min(max(0, position + cut), len(encoding.ids) - 1)
         first, end = encoding.offsets[at]
         return self.parts.field_at(self._first_other(first, end))
@@ -121,7 +122,12 @@ def _chat_prompt(
     shown = with_tools(chat)
     parts = ChatParts(shown, translator.chat_text, names)
     prompt = _check(translator, ids, salt, "messages")
-    return replace(prompt, parts=parts, digest=translator.digest(shown))
+    return replace(
+        prompt,
+        parts=parts,
+        digest=translator.digest(shown),
+        keeps_start=chat.truncation_side == "right",
+    )
 
 
 def _check(

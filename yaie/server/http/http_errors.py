@@ -2,13 +2,15 @@
 
 The body is OpenAI's: `{"error": {message, type, param, code}, request_id, timestamp}`. Below
 `/v1/messages` it is Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`;
-below `/v1/models` with the header of its clients.
+below `/v1/models` with the header of its clients. Below `/api` it is Ollama's:
+`{"error": message}`.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import msgspec
 from starlette.responses import Response
@@ -21,11 +23,13 @@ from yaie.server.schemas.probes import (
     ErrorReply,
     MessagesErrorDetails,
     MessagesErrorReply,
+    OllamaErrorReply,
 )
 
 MAX_MESSAGE_CHARS = 2000
 MESSAGES = "/v1/messages"  # the path of Anthropic's API
 MODELS = "/v1/models"
+OLLAMA = "/api/"  # the prefix of Ollama's API
 # Anthropic's types of errors, by status.
 _MESSAGES_TYPES = {
     401: "authentication_error",
@@ -146,6 +150,21 @@ def messages_error_reply(error: YaieError, request_id: str | None) -> MessagesEr
     return MessagesErrorReply(error=details, request_id=request_id)
 
 
+def ollama_error_reply(error: YaieError, request_id: str | None = None) -> OllamaErrorReply:
+    """Return an error's body in Ollama's format, which has no place for the id."""
+    return OllamaErrorReply(error=_limit_message(error))
+
+
+ErrorBody = ErrorReply | MessagesErrorReply | OllamaErrorReply
+
+
+def error_format(path: str) -> Callable[[YaieError, str | None], ErrorBody]:
+    """Return the function that makes the error bodies of a path's API."""
+    if path == MESSAGES or path.startswith(f"{MESSAGES}/"):
+        return messages_error_reply
+    return ollama_error_reply if path.startswith(OLLAMA) else error_reply
+
+
 def _limit_message(error: YaieError) -> str:
     message = error.message
     if len(message) > MAX_MESSAGE_CHARS:
@@ -187,7 +206,7 @@ def error_headers(error: YaieError) -> dict[str, str]:
 
 def error_response(error: YaieError, scope: Scope) -> Response:
     """Return the response for an error, in the form of the API that the path belongs to."""
-    make = messages_error_reply if is_of_messages(scope) else error_reply
+    make = messages_error_reply if is_of_messages(scope) else error_format(route_path(scope))
     body = make(error, scope.get("state", {}).get("request_id"))
     return Response(
         msgspec.json.encode(body),

@@ -10,6 +10,7 @@ from uvicorn.config import LOGGING_CONFIG
 from uvicorn.logging import ColourizedFormatter
 
 from yaie.process.log_format import LogFormat, make_formatter
+from yaie.process.log_writer import queued
 from yaie.server.http.middleware import OPEN_PATHS
 
 _OURS = ("yaie",)
@@ -21,8 +22,8 @@ _TARGET = 2  # index in an access record: client, method, target, version, statu
 def configure_logs(level: str, log_format: LogFormat = "text") -> None:
     """Show the lines of server and client, and give uvicorn's the same format.
 
-    Handlers and formatters that the operator configured stay as they are. A second call changes
-    nothing.
+    Handlers and formatters that the operator configured stay as they are, but handlers of standard
+    streams write from a thread. A second call changes nothing.
     """
     formatter = make_formatter(log_format)
     if not logging.getLogger().handlers:
@@ -37,6 +38,10 @@ def configure_logs(level: str, log_format: LogFormat = "text") -> None:
         for each in logging.getLogger(name).handlers:
             if isinstance(each.formatter, ColourizedFormatter):
                 each.setFormatter(formatter)
+    for name in ("", *_OURS, *_UVICORN):
+        for each in logging.getLogger(name).handlers:
+            if type(each) is logging.StreamHandler:
+                each.setStream(queued(each.stream))
     logging.getLogger(_ACCESS).addFilter(log_probes_at_debug)
 
 

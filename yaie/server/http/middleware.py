@@ -1,4 +1,4 @@
-"""ASGI layers around the routes: request ids and unexpected errors, API keys, body size.
+"""ASGI layers around the routes: request ids and unexpected errors, body size.
 
 `RequestContext` is outermost: every response carries the id.
 """
@@ -6,20 +6,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaie.base.errors import AuthenticationFailed, EngineDraining, RequestFailed
-from yaie.base.tenants import tenant_digest
+from yaie.base.errors import EngineDraining, RequestFailed
 from yaie.server.http.http_errors import (
     BodyTooLarge,
     error_response,
@@ -37,9 +35,8 @@ ASSETS = {
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
 METRICS = "/metrics"
 PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
-# Need no key: a browser sends none before its user can enter one on the page.
+# Need no key: a browser has no key before its user can enter one on the page.
 OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
-ADMIN_PATHS = frozenset({"/v1/cache/flush"})  # check the admin key themselves
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
@@ -124,83 +121,28 @@ def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
     return [route for route in routes if route.matches(scope)[0] is not Match.NONE]
 
 
-class ApiKeys:
-    """Check of the API key, except on open paths; off without keys.
+class BodyLimit:
+    """Limit on bodies, by their declared length or while they are read.
 
-    `on_refusal` is called for each request without a right key.
+    `larger`: limits of single paths.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        keys: tuple[str, ...],
-        open_paths: Collection[str],
-        on_refusal: Callable[[], None],
+        self, app: ASGIApp, max_bytes: int, larger: Mapping[str, int] = MappingProxyType({})
     ) -> None:
         self._app = app
-        self._open_paths = open_paths
-        self._on_refusal = on_refusal
-        self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection's scope."""
-        if scope["type"] == "http" and self._digests and not self._is_open(scope):
-            given = read_keys(scope)
-            known = next((key for key in given if self._is_known(key)), None)
-            if known is None:
-                self._on_refusal()
-                fact = "the API key is wrong" if given else "the request has no API key"
-                error = AuthenticationFailed(
-                    f"{fact}; send Authorization: Bearer <key> or X-API-Key: <key>"
-                )
-                await error_response(error, scope)(scope, receive, send)
-                return
-            # A tenant is a key: its requests share the engine fairly with those of other keys.
-            scope.setdefault("state", {})["tenant"] = tenant_digest(known)
-        await self._app(scope, receive, send)
-
-    def _is_open(self, scope: Scope) -> bool:
-        """Return whether a request needs no API key; browsers send OPTIONS without one."""
-        path, method = route_path(scope), scope["method"]
-        is_for_admin = method == "POST" and path in ADMIN_PATHS
-        return method == "OPTIONS" or path in self._open_paths or is_for_admin
-
-    def _is_known(self, given: bytes) -> bool:
-        digest = hashlib.sha256(given).digest()
-        # Compare with every key, each in constant time, to reveal no key by timing.
-        return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
-
-
-def read_keys(scope: Scope) -> list[bytes]:
-    """Return the keys of both headers: a proxy may use Authorization for another login."""
-    found: list[bytes] = []
-    for header in (b"authorization", b"x-api-key"):
-        values = [bytes(value) for name, value in scope["headers"] if name == header]
-        if len(values) != 1:
-            continue  # missing or ambiguous
-        kind, _, key = values[0].partition(b" ")
-        if header == b"x-api-key":
-            found.append(values[0])
-        elif kind.lower() == b"bearer":
-            found.append(key.strip())
-    return found
-
-
-class BodyLimit:
-    """Limit on bodies, by their declared length or while they are read."""
-
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
-        self._app = app
         self._max_bytes = max_bytes
+        self._larger = larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        most = self._larger.get(route_path(scope), self._max_bytes)
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
-            await error_response(self._error(), scope)(scope, receive, send)
+        if declared.isdecimal() and int(declared[:20]) > most:
+            await error_response(self._error(most), scope)(scope, receive, send)
             return
         num_bytes = 0
 
@@ -209,14 +151,14 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.request":
                 num_bytes += len(message.get("body", b""))
-                if num_bytes > self._max_bytes:
-                    raise self._error()
+                if num_bytes > most:
+                    raise self._error(most)
             return message
 
         await self._app(scope, receive_counted, send)
 
-    def _error(self) -> BodyTooLarge:
-        return BodyTooLarge(
-            f"the body is larger than {self._max_bytes} bytes; send less, or raise "
-            "YAIE_MAX_BODY_BYTES"
-        )
+    def _error(self, most: int) -> BodyTooLarge:
+        fix = "send less, or raise YAIE_MAX_BODY_BYTES"
+        if most != self._max_bytes:
+            fix = "split the file into several files"
+        return BodyTooLarge(f"the body is larger than {most} bytes; {fix}")

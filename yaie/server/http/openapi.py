@@ -13,31 +13,30 @@ from yaie.base import errors
 from yaie.base.errors import YaieError
 from yaie.base.server_settings import ServerConfig
 from yaie.server.http.http_errors import (
-    MESSAGES,
     BodyTooLarge,
     NotFound,
     RequestIncomplete,
     ResponseCancelled,
     WrongMediaType,
-    error_reply,
-    messages_error_reply,
+    error_format,
     timeout_error,
 )
 from yaie.server.http.middleware import PROBES
 from yaie.server.schemas.reply_struct import REFERENCE, add_schemas, reference_to
 
-EVENTS = "text/event-stream"
 _JSON = "application/json"
 
 _ABOUT = """OpenAI's API for chat and text completions, with extensions, probes and metrics.
 
-Errors use OpenAI's format, or Anthropic's on the paths of its API; `code` is stable. A stream that
+Errors use OpenAI's format, or Anthropic's and Ollama's on the paths of these APIs; `code` is
+stable. A stream that
 fails after its first event ends with the error as its last event.
 """
 _TAGS = {
     "completions": "Generation of text",
     "responses": "OpenAI's Responses API, with a store of answers",
     "messages": "Anthropic's Messages API",
+    "ollama": "Ollama's API",
     "models": "The served models",
     "tokens": "Number, ids and text of tokens",
     "cache": "The prefix cache",
@@ -58,7 +57,10 @@ _KEYS = {
 }
 _HEADERS = {
     "X-Request-ID": "Id of the request in the server's log: the client's own, or a new one",
+    "X-YAIE-Folded-Messages": "Changes by which the chat template takes the messages",
     "X-YAIE-Ignored-Params": "Names of fields without effect, separated by commas",
+    "X-YAIE-Replica": "Engine replica that answered, of several",
+    "X-YAIE-Max-Tokens": "Token limit of the answer, where `max_tokens` exceeds the context",
     "Retry-After": "Seconds to wait before a retry",
     "WWW-Authenticate": "Bearer",
     "X-Should-Retry": "false: a retry would take as long",
@@ -138,7 +140,7 @@ def describe(app: FastAPI, open_paths: Collection[str], settings: ServerConfig) 
         components["securitySchemes"] = _KEYS
         keys: list[dict[str, list[str]]] = [{name: []} for name in _KEYS]
         # An empty entry: a key is optional.
-        document["security"] = keys if settings.api_keys else [{}, *keys]
+        document["security"] = keys if settings.has_keys else [{}, *keys]
     for path, operations in document["paths"].items():
         for operation in operations.values():
             _describe_operation(path, operation, schemas)
@@ -165,7 +167,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
         statuses.add("503")
     if path == "/v1/responses":
         statuses.add("409")
-    if "{" in path:
+    if "{" in path or "batches" in operation["tags"]:  # 404 where batches are disabled
         statuses.add("404")
     if any(each["in"] == "query" for each in operation.get("parameters", ())):
         statuses.add("400")
@@ -177,7 +179,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
     for status, response in responses.items():
         names = ["X-Request-ID", *_HEADERS_OF.get(status, [])]
         if status == "200" and "requestBody" in operation:
-            names.append("X-YAIE-Ignored-Params")
+            names += [name for name in _HEADERS if name.startswith("X-YAIE-")]
         response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     if path in PROBES and "503" in responses:
         responses["503"]["description"] = "The engine is in another state"
@@ -185,8 +187,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
 
 def _error(path: str, error: YaieError) -> dict[str, Any]:
     """Return an error's schema and example in the path's format."""
-    make = messages_error_reply if path.startswith(MESSAGES) else error_reply
-    reply = make(error, "4c1f")
+    reply = error_format(path)(error, "4c1f")
     return {"schema": reference_to(type(reply)), "example": msgspec.to_builtins(reply)}
 
 

@@ -1,5 +1,8 @@
 """HTTP/1.1 protocol of `yaie serve`: uvicorn's protocol, which ignores upgrade offers.
 
+Responses to HTTP/1.0 requests are not chunked: a client of HTTP/1.0 reads a body without a length
+up to the connection's end (RFC 9112, 6.1). uvicorn closes the connection, but writes chunks.
+
 The JDK's client sends `Upgrade: h2c` with every plain request. A server may ignore the offer and
 answer in HTTP/1.1 (RFC 9110, 7.8), but uvicorn's parser stops after such a header and loses the
 body.
@@ -8,8 +11,12 @@ body.
 from __future__ import annotations
 
 import contextlib
+import sys
+from typing import Any
 
 import httptools
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from yaie.server.http.connection_limits import BoundedProtocol
 
@@ -27,6 +34,10 @@ class HttpProtocol(BoundedProtocol):
         except httptools.HttpParserError as error:
             self.logger.warning("unreadable request: %s", error)
             self.send_400_response(str(error))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        is_old = cycle.scope["http_version"] == "1.0"
+        super()._start_asgi_task(cycle, UnframedApp(app, cycle) if is_old else app)
 
     def _parse(self, data: memoryview) -> memoryview:
         """Return the bytes after a head with an offer; empty without an offer."""
@@ -61,3 +72,31 @@ class HttpProtocol(BoundedProtocol):
         lines = [self.parser.get_method() + b" " + self.url + b" HTTP/" + version]
         lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
         return b"\r\n".join([*lines, b"", b""])
+
+
+class UnframedApp:
+    """Application that has uvicorn's `cycle` write a body without a length as it is."""
+
+    def __init__(self, app: ASGIApp, cycle: RequestResponseCycle) -> None:
+        self._app = app
+        self._cycle = cycle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        is_unframed = False
+
+        async def send_unframed(message: Message) -> None:
+            nonlocal is_unframed
+            if message["type"] == "http.response.start":
+                names = {name.lower() for name, _ in message.get("headers", ())}
+                is_unframed = b"content-length" not in names
+            if is_unframed:
+                # Else uvicorn adds the header and the chunks, or compares the length.
+                is_last = message["type"] == "http.response.body" and not message.get("more_body")
+                self._cycle.chunked_encoding = False
+                self._cycle.expected_content_length = (
+                    len(message.get("body", b"")) if is_last else sys.maxsize
+                )
+            await send(message)
+
+        await self._app(scope, receive, send_unframed)

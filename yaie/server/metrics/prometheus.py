@@ -35,13 +35,13 @@ _INFO_LABELS = (
     "policy",
     "eviction",
 )
-_FIRST_TOKEN_BUCKETS = (
+FIRST_TOKEN_BUCKETS = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
 )  # fmt: skip
-_INTER_TOKEN_BUCKETS = (
+INTER_TOKEN_BUCKETS = (
     0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 5.0,
 )  # fmt: skip
-_TOTAL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
+TOTAL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,29 @@ class Snapshot:
 Snapshots = Mapping[str, Snapshot]  # by the name of the model
 
 
-class Metrics:
-    """Metrics of one application, for `GET /metrics`."""
+class _Registry(CollectorRegistry):
+    """A registry without the `_created` gauges of counters and histograms."""
 
-    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
-        self.registry = CollectorRegistry()
-        self.registry.register(_EngineCollector(snapshots))
+    def collect(self) -> Iterator[Metric]:
+        for family in super().collect():
+            family.samples = [each for each in family.samples if not each.name.endswith("_created")]
+            yield family
+
+
+class Metrics:
+    """Metrics of one application, for `GET /metrics`.
+
+    Series of single API keys are in `key_registry`, for requests with a key: `whole_registry`.
+    `block_size`: tokens per block; routers count the cache in blocks, YAIE in single tokens.
+    """
+
+    def __init__(self, snapshots: Callable[[], Snapshots], block_size: int = 16) -> None:
+        self.block_size = block_size
+        self.registry, self.key_registry = _Registry(), _Registry()
+        self.whole_registry = _Registry()
+        self.whole_registry.register(self.registry)
+        self.whole_registry.register(self.key_registry)
+        self.registry.register(_EngineCollector(snapshots, block_size))
         self.rate = TokenRate()
         self.active = Gauge(
             "yaie_http_active_requests",
@@ -81,7 +98,7 @@ class Metrics:
             "yaie_http_request_seconds",
             "HTTP request latency in seconds, from the request head to the last response byte",
             ("route", "model"),
-            buckets=_TOTAL_BUCKETS,
+            buckets=TOTAL_BUCKETS,
             registry=self.registry,
         )
         self.refused_keys = Counter(
@@ -98,20 +115,20 @@ class Metrics:
         self.first_token_s = Histogram(
             "yaie_time_to_first_token_seconds",
             "Time to first token in seconds",
-            buckets=_FIRST_TOKEN_BUCKETS,
+            buckets=FIRST_TOKEN_BUCKETS,
             registry=self.registry,
         )
         self.inter_token_s = TokenIntervals(
             "yaie_inter_token_seconds",
             "Inter-token latency in seconds",
-            buckets=_INTER_TOKEN_BUCKETS,
+            buckets=INTER_TOKEN_BUCKETS,
             registry=self.registry,
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
             "End-to-end request latency in seconds; requests that fail before their first token "
             "count only if they exceed the request timeout",
-            buckets=_TOTAL_BUCKETS,
+            buckets=TOTAL_BUCKETS,
             registry=self.registry,
         )
         self.prompt_tokens = self._token_counter("prompt", "Prompt tokens of finished requests")
@@ -137,14 +154,14 @@ class Metrics:
         self.cached_tokens.inc(usage.cached_tokens)
         self.completion_tokens.inc(usage.completion_tokens)
 
-    def text(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
-        return generate_latest(self.registry)
+    def text(self, *, with_keys: bool = False) -> bytes:
+        """Return the metrics in Prometheus' text format."""
+        return generate_latest(self.whole_registry if with_keys else self.registry)
 
-    def values(self) -> dict[str, float]:
+    def values(self, *, with_keys: bool = False) -> dict[str, float]:
         """Return each series' value by name and labels, written as in the text format."""
         found = {}
-        for family in self.registry.collect():
+        for family in (self.whole_registry if with_keys else self.registry).collect():
             for each in family.samples:
                 labels = ",".join(f'{name}="{value}"' for name, value in each.labels.items())
                 found[f"{each.name}{{{labels}}}" if labels else each.name] = float(each.value)
@@ -160,8 +177,9 @@ class _EngineCollector(Collector):
     Several models carry a `model` label; a single model has no label.
     """
 
-    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
+    def __init__(self, snapshots: Callable[[], Snapshots], block_size: int) -> None:
         self._snapshots = snapshots
+        self._block_size = block_size
 
     def collect(self) -> Iterator[Metric]:
         found = self._snapshots()
@@ -234,6 +252,11 @@ class _EngineCollector(Collector):
         about = GaugeMetricFamily(
             "yaie_engine_info", "Engine model and settings", labels=list(_INFO_LABELS)
         )
+        blocks = GaugeMetricFamily(
+            "yaie_cache_config_info",
+            "KV cache size in blocks, for routers",
+            labels=[*names, "block_size", "num_blocks"],
+        )
         slots = GaugeMetricFamily("yaie_num_slots", "KV cache size in slots (tokens)", labels=names)
         share = GaugeMetricFamily(
             "yaie_kv_utilization", "KV cache usage by running sequences; 1 is full", labels=names
@@ -247,8 +270,10 @@ class _EngineCollector(Collector):
             warm_up.add_metric(labels, info.warm_up_s)
             about.add_metric([str(getattr(info, name) or "") for name in _INFO_LABELS], 1.0)
             slots.add_metric(labels, info.num_slots)
+            size = self._block_size
+            blocks.add_metric([*labels, str(size), str(info.num_slots // size)], 1.0)
             share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
-        yield from (about, slots, share, warm_up)
+        yield from (about, blocks, slots, share, warm_up)
 
 
 def _statistic(field: str, snapshot: Snapshot) -> float | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from yaie.process.log_writer import num_dropped_lines
 from yaie.server.metrics.status import ServerStatus
 from yaie.server.metrics.timings import WINDOW_S, TokenRate
 
@@ -63,6 +64,11 @@ class ServiceCollector(Collector):
             "Start time of the server since unix epoch in seconds",
             facts.started_at,
         )
+        yield CounterMetricFamily(
+            "yaie_log_lines_dropped",
+            "Log lines dropped because standard error was not read in time",
+            num_dropped_lines(),
+        )
         memory = GaugeMetricFamily(
             "yaie_engine_process_resident_memory_bytes",
             "Resident memory size of the engine process in bytes",
@@ -81,5 +87,5 @@ def _resident_bytes(pid: int | None) -> int | None:
     try:
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[_RESIDENT]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):  # it has ended, or the system is another one
+    except (OSError, ValueError, IndexError):  # it has ended, or the system is a different one
         return None

@@ -48,4 +48,5 @@ class StatusLog:
         before, self._last = self._last, status
         level = logging.WARNING if status is ServerStatus.ERROR else logging.INFO
         because = f": {reason}" if reason else ""
-        logger.log(level, "status: %s, before %s%s", status, before or "none", because)
+        change = f"{before} -> {status}" if before else f"{status}"
+        logger.log(level, "status: %s%s", change, because)

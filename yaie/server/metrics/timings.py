@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
@@ -74,13 +75,14 @@ class TokenIntervals(Collector):
         self._counts[bisect_left(self._bounds, seconds)] += num_tokens
         self._sum_s += seconds * num_tokens
 
+    def cumulative(self) -> tuple[list[tuple[str, float]], float]:
+        """Return the buckets (upper bound, samples up to it) and the sum in seconds."""
+        bounds = map(_text, self._bounds)
+        return list(zip(bounds, map(float, accumulate(self._counts)), strict=True)), self._sum_s
+
     def collect(self) -> Iterator[HistogramMetricFamily]:
-        """Return the histogram in Prometheus' form, with cumulative counts."""
-        total, buckets = 0, []
-        for bound, count in zip(self._bounds, self._counts, strict=True):
-            total += count
-            buckets.append((_text(bound), total))
-        yield HistogramMetricFamily(self._name, self._documentation, buckets, self._sum_s)
+        """Yield the histogram in Prometheus' form."""
+        yield HistogramMetricFamily(self._name, self._documentation, *self.cumulative())
 
 
 def _text(bound: float) -> str:

@@ -11,14 +11,30 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from yaie.base.errors import EngineUnavailable, NotEnoughMemory, YaieError
+from yaie.base.errors import (
+    EngineUnavailable,
+    ModelNotFound,
+    ModelUnsupported,
+    NotEnoughMemory,
+    YaieError,
+)
 from yaie.process.limits import available_bytes
-from yaie.server.models.served_model import Residence, ServedModel
+from yaie.server.models.served_model import Files, Residence, ServedModel
 
 logger = logging.getLogger(__name__)
 
 RETRY_S = 10.0  # after a failed load; requests in between get its error
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A failed load; a model that is broken stays so until its files change."""
+
+    error: YaieError
+    at: float
+    files: Files | None  # of a broken model
 
 
 class ModelPool:
@@ -42,7 +58,7 @@ class ModelPool:
         self._lock = asyncio.Lock()  # one load or unload at a time
         self._changed = asyncio.Event()  # a request has ended, or no longer waits
         self._loads: dict[ServedModel, asyncio.Task[None]] = {}
-        self._errors: dict[ServedModel, tuple[float, YaieError]] = {}  # failed loads, with time
+        self._failures: dict[ServedModel, _Failure] = {}
         self._idle_checks: dict[ServedModel, asyncio.TimerHandle] = {}
         self._unloading: set[asyncio.Task[None]] = set()
 
@@ -118,6 +134,12 @@ class ModelPool:
                 task.add_done_callback(lambda done: self._finish_load(model, done))
             await asyncio.shield(task)  # a client that leaves does not end the load
 
+    async def unload(self, model: ServedModel) -> None:
+        """Unload a model once its requests have ended; its next request loads it again."""
+        async with self._lock:
+            if model.residence is Residence.RESIDENT:
+                await self._unload(model)
+
     async def stop(self) -> None:
         """Cancel every load."""
         for timer in self._idle_checks.values():
@@ -140,23 +162,34 @@ class ModelPool:
             task.exception()  # retrieved, also if no request waits any more
 
     async def _load(self, model: ServedModel) -> None:
-        failed_at, error = self._errors.get(model, (-RETRY_S, None))
-        if error is not None and self._clock() - failed_at < RETRY_S:
-            raise error
-        async with self._lock:
-            began = self._clock()
-            try:
+        files, failure = await model.list_files(), self._failures.get(model)
+        if failure is not None and self._is_still_so(failure, files):
+            raise failure.error
+        try:
+            if len(self._models) > 1:
+                await model.check()  # before others are unloaded for it
+            async with self._lock:
+                began = self._clock()
                 await self._load_within(model)
-            except YaieError as failure:
-                reason = f"the model {model.name!r} could not be loaded ({failure.message})"
-                error = EngineUnavailable(reason)
-                self._errors[model] = (self._clock(), error)
-                logger.error("%s", reason)
-                raise error from failure
-            self._errors.pop(model, None)
-            model.num_loads += 1
-            self._note_load(model, began)
-            logger.info("loaded %s in %.1f s", model.name, model.load_s)
+                self._failures.pop(model, None)
+                model.num_loads += 1
+                self._note_load(model, began)
+        except YaieError as cause:
+            reason = f"the model {model.name!r} could not be loaded ({cause.message})"
+            is_broken = isinstance(cause, ModelNotFound | ModelUnsupported)
+            failure = _Failure(
+                EngineUnavailable(reason), self._clock(), files if is_broken else None
+            )
+            self._failures[model] = failure
+            logger.error("%s", reason)
+            raise failure.error from cause
+        logger.info("loaded %s in %.1f s", model.name, model.load_s)
+
+    def _is_still_so(self, failure: _Failure, files: Files | None) -> bool:
+        """Return whether a load would fail again."""
+        if failure.files is not None:
+            return failure.files == files
+        return self._clock() - failure.at < RETRY_S
 
     def _note_load(self, model: ServedModel, began: float) -> None:
         """Note the times of a load, and watch whether the model is used."""

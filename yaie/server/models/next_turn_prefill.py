@@ -19,7 +19,7 @@ from yaie.server.requests.call import EndedTurn
 
 logger = logging.getLogger(__name__)
 
-MAX_WAITING = 64  # ended turns; the oldest is dropped for another one
+MAX_WAITING = 64  # ended turns; the newest replaces the oldest
 MAX_WAITING_TOKENS = 2**20  # total over their prompts
 PAUSE_S = 0.02  # without a request: a program's next turn arrives sooner
 

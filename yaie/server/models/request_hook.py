@@ -28,10 +28,16 @@ class ReadRequest(Generic[Body]):
     model: ServedModel
     deadline: float
     timeout_s: float  # from the request to the deadline
+    load_s: float = 0.0  # wait for the load of the model
+
+    @property
+    def arrived_at(self) -> float:
+        """Loop time at which the body was read."""
+        return self.deadline - self.timeout_s
 
 
 class RequestHook:
-    """Steps around a completion request, in the order in which they run; each may be left out."""
+    """Steps around a completion request, in the order in which they run; each is optional."""
 
     def admit(self, request: Request) -> AtEnd | None:
         """Admit a request before it is read, or raise `YaieError`.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,8 @@ from functools import partial
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from yaie.base.fair_shares import FairShares
+from yaie.base.server_settings import ServerConfig
 from yaie.base.types import GenerationRequest, TokenDelta
 from yaie.client.submission import Sink, Submission, Submitter
 from yaie.server.replies.ended_call import EndedCall
@@ -32,6 +33,7 @@ _MAX_SHARE = 4  # an answer beyond this part of the cache would empty it
 @dataclass(frozen=True, slots=True)
 class _Entry:
     answers: tuple[tuple[TokenDelta, ...], ...]  # by prompt
+    tenant: str
     nbytes: int
     stored_at: float
 
@@ -96,21 +98,25 @@ def _push(submission: Submission, deltas: Sequence[TokenDelta]) -> None:
 
 
 class ResponseCache:
-    """Answers by request; evicts the least recently used. `clock`: monotonic seconds."""
+    """Answers by request; the tenant that holds the most loses its least recently used one first.
+
+    Without API keys all clients are one tenant, since a client could choose any. `clock`: monotonic
+    seconds.
+    """
 
     def __init__(
         self,
-        most_bytes: int,
-        longest_s: float,
+        settings: ServerConfig,
         registry: CollectorRegistry,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most_bytes = most_bytes
-        self._longest_s = longest_s
+        self._by_tenant = settings.has_keys
+        self._most_bytes = settings.response_cache_bytes
+        self._longest_s = settings.response_cache_s
         self._clock = clock
-        self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
-        self.nbytes = 0
-        if not most_bytes:
+        self._entries: dict[bytes, _Entry] = {}
+        self._shares: FairShares[bytes] = FairShares()
+        if not self._most_bytes:
             return
         self._hits = Counter(
             "yaie_response_cache_hits",
@@ -125,6 +131,11 @@ class ResponseCache:
         size = Gauge("yaie_response_cache_bytes", "Response cache size in bytes", registry=registry)
         size.set_function(lambda: self.nbytes)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all answers."""
+        return self._shares.num_bytes
+
     def submitter(self, model: str, client: Submitter, call: Call) -> Submitter:
         """Return the submitter for a call: the engine, a recorder of it, or the cache."""
         if not self._most_bytes or not _is_deterministic(call):
@@ -132,7 +143,7 @@ class ResponseCache:
         key = _key(model, call)
         entry = self._entries.get(key)
         if entry is not None and self._clock() - entry.stored_at <= self._longest_s:
-            self._entries.move_to_end(key)
+            self._shares.add(entry.tenant, key)
             self._hits.inc()
             return Replay(entry.answers)
         self._misses.inc()
@@ -152,14 +163,19 @@ class ResponseCache:
             return
         self._remove(recorded.key)
         answers = tuple(map(tuple, recorded.answers))
-        self._entries[recorded.key] = _Entry(answers, recorded.nbytes, self._clock())
-        self.nbytes += recorded.nbytes
+        tenant = ended.call.requests[0].tenant if self._by_tenant else ""
+        entry = _Entry(answers, tenant, recorded.nbytes, self._clock())
+        self._entries[recorded.key] = entry
+        self._shares.add(tenant, recorded.key)
+        self._shares.charge(tenant, entry.nbytes)
         while self.nbytes > self._most_bytes:
-            self._remove(next(iter(self._entries)))
+            self._remove(self._shares.next_to_leave())
 
     def _remove(self, key: bytes) -> None:
         entry = self._entries.pop(key, None)
-        self.nbytes -= 0 if entry is None else entry.nbytes
+        if entry is not None:
+            self._shares.remove(entry.tenant, key)
+            self._shares.charge(entry.tenant, -entry.nbytes)
 
 
 def _is_deterministic(call: Call) -> bool:

@@ -9,9 +9,10 @@ import contextlib
 import enum
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from yaie.base.errors import (
@@ -19,10 +20,13 @@ from yaie.base.errors import (
     EngineDraining,
     EngineStarting,
     EngineUnavailable,
-    InvalidRequest,
+    ModelUnsupported,
+    StartupError,
+    TemplateTooCostly,
+    UnknownModel,
     YaieError,
 )
-from yaie.base.settings import EngineConfig
+from yaie.base.settings import BUILTIN_MODEL, EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState
 from yaie.client.engine_client import EngineClient
@@ -38,6 +42,8 @@ from yaie.text.tokenizer import Tokenizer, load_tokenizer
 logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
+Files = tuple[tuple[str, int, int], ...]  # path, size and time of the last change, each
+LATEST = ":latest"  # tag that Ollama's clients add to a name without one
 
 
 class Residence(enum.Enum):
@@ -131,6 +137,13 @@ class ServedModel:
         return stats
 
     @property
+    def idle_s(self) -> float | None:
+        """Seconds since its last request; None while it has one, or is not loaded."""
+        if self.num_uses or self.residence is not Residence.RESIDENT:
+            return None
+        return round(time.monotonic() - self.last_used, 3)
+
+    @property
     def is_full(self) -> bool:
         """True if its waiting queue is full."""
         if self.info is None:
@@ -193,10 +206,7 @@ class ServedModel:
 
     async def start(self, memory_bytes: int | None = None) -> None:
         """Find the model, start its engine and wait until it is ready. Raises `YaieError`."""
-        if names_repository(self._config.source):
-            path = await find_folder(self._config.source)
-        else:
-            path = (await self._run_in_thread(open_folder, self._config.source)).path
+        path = await self.find_folder()
         # The engine process gets the folder: the name is resolved only once.
         config = replace(self._config, model=str(path), revision=None, served_model_name=self.name)
         if memory_bytes is not None:
@@ -205,19 +215,39 @@ class ServedModel:
             config = replace(config, num_slots=self._last_info.num_slots)
         self._client = self._make_client(config)
         await self._client.start()
-        if self._tokenizer is None:
-            tokenizer = await self._run_in_thread(load_tokenizer, path)
-            set_chat_template(tokenizer, self._config.chat_template)
-            self.abilities = await self._run_in_thread(
-                abilities_of, tokenizer, self._config.tool_call_parser
-            )
-            await self._run_in_thread(_render_once, tokenizer)
-            self._tokenizer = tokenizer
+        await self._load_tokenizer(path)
         info = await self._client.wait_ready()
         with contextlib.suppress(EngineUnavailable):  # it may have ended meanwhile
             self.translator()  # before the first request
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
         logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)
+
+    async def check(self) -> None:
+        """Check the model's config, weight headers and tokenizer. Raises `YaieError`."""
+        await self._load_tokenizer(await self.find_folder())
+
+    async def _load_tokenizer(self, path: Path) -> None:
+        if self._tokenizer is not None:
+            return
+        tokenizer = await self._run_in_thread(load_tokenizer, path)
+        set_chat_template(tokenizer, self._config.chat_template)
+        self.abilities = await self._run_in_thread(
+            _check_template, tokenizer, self._config.tool_call_parser
+        )
+        self._tokenizer = tokenizer
+
+    async def list_files(self) -> Files | None:
+        """Return the model's files, none for a missing folder; None for no folder of the user."""
+        source = self._config.source
+        if source == BUILTIN_MODEL or names_repository(source):
+            return None
+        return await self._run_in_thread(_list_files, Path(source).expanduser())
+
+    async def find_folder(self) -> Path:
+        """Return the model's folder, downloaded if it has to be. Raises `StartupError`."""
+        if names_repository(self._config.source):
+            return await find_folder(self._config.source)
+        return (await self._run_in_thread(open_folder, self._config.source)).path
 
     async def close(self) -> None:
         """Stop the engine."""
@@ -237,7 +267,13 @@ class ServedModel:
             parser = self._config.tool_call_parser
             sampling = self.defaults.sampling_of(info.default_sampling)
             shown = replace(info, default_sampling=sampling)
-            self._translator = Translator(self.tokenizer, shown, parser, self.defaults)
+            self._translator = Translator(
+                self.tokenizer,
+                shown,
+                parser,
+                self.defaults,
+                trust_markers=self._config.trust_markers,
+            )
             self._translator_info = info
         return self._translator
 
@@ -258,14 +294,49 @@ class ServedModel:
         raise EngineDied(_sentence("the engine is being restarted", reason, "retry in a moment"))
 
 
-def _render_once(tokenizer: Tokenizer) -> None:
-    """Compile the chat template while the engine loads, so that no request waits for it."""
-    with contextlib.suppress(InvalidRequest):  # no template, or one that wants more than this
-        ChatTemplate(tokenizer).render([{"role": "user", "content": "Hello"}])
+def _check_template(tokenizer: Tokenizer, tool_call_parser: str) -> TemplateAbilities:
+    """Render the chat template while the engine loads: no request waits for it, nor meets a bomb.
+
+    Returns its abilities. Raises `ModelUnsupported` for a template beyond its limits.
+    """
+    try:
+        ChatTemplate(tokenizer, tool_call_parser).check()
+        return abilities_of(tokenizer, tool_call_parser)
+    except TemplateTooCostly as error:
+        fact = error.message.partition(";")[0]
+        raise ModelUnsupported(
+            f"{fact}; repair it, or give another template (--chat-template)", param="model"
+        ) from None
+    except EngineUnavailable as error:
+        raise StartupError(error.message) from None
+
+
+def _list_files(folder: Path) -> Files:
+    found = folder.rglob("*") if folder.is_dir() else [folder]
+    with contextlib.suppress(OSError):  # a file that was there is gone
+        states = [(str(path), path.stat()) for path in sorted(found) if path.exists()]
+        return tuple((path, state.st_size, state.st_mtime_ns) for path, state in states)
+    return ()
 
 
 def _sentence(fact: str, reason: str, advice: str = "") -> str:
     return fact + (f" ({reason})" if reason else "") + (f"; {advice}" if advice else "")
+
+
+def find_model(models: Collection[ServedModel], name: str) -> ServedModel:
+    """Return the model with a name, which may have or lack the tag `:latest`.
+
+    Raises `UnknownModel`.
+    """
+    bare = name.removesuffix(LATEST)
+    for wanted in (name, bare, bare + LATEST):
+        for model in models:
+            if wanted in model.names:
+                return model
+    names = ", ".join(repr(each) for model in models for each in model.names)
+    raise UnknownModel(
+        f"the model {name[:100]!r} is not served here; this server has {names}", param="model"
+    )
 
 
 def snapshots_of(models: Mapping[str, ServedModel], state: EngineState) -> dict[str, Snapshot]:

@@ -17,19 +17,14 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection
 from starlette.types import Receive
 
-from yaie.base.errors import (
-    EngineDraining,
-    EngineUnavailable,
-    StartupError,
-    UnknownModel,
-    YaieError,
-)
+from yaie.base.errors import EngineDraining, EngineUnavailable, StartupError, YaieError
 from yaie.base.served_models import engine_configs
 from yaie.base.settings import EngineConfig, Settings
 from yaie.base.types import EngineState
 from yaie.client.engine_client import EngineClient
+from yaie.server.http.api_keys import Keyring
 from yaie.server.http.http_errors import timeout_error
-from yaie.server.metrics.prometheus import Metrics
+from yaie.server.metrics.prometheus import Metrics, Snapshot
 from yaie.server.metrics.service_collector import ServiceCollector, ServiceFacts
 from yaie.server.metrics.status import ServerStatus, StatusLog, status_of
 from yaie.server.models.active_calls import ActiveCalls
@@ -37,19 +32,23 @@ from yaie.server.models.model_pool import ModelPool
 from yaie.server.models.next_turn_prefill import NextTurnPrefill
 from yaie.server.models.request_hook import RequestHook
 from yaie.server.models.response_cache import ResponseCache
-from yaie.server.models.served_model import Residence, ServedModel, snapshots_of
+from yaie.server.models.served_model import Residence, ServedModel, find_model, snapshots_of
 from yaie.server.replies.delivery import unless_gone
 from yaie.server.replies.detokenize_budget import DetokenizeBudget
 from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
+from yaie.server.replies.unread_tokens import UnreadMemory
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.translator import Translator
+from yaie.text.template_renderer import MAX_PROCESSES
+from yaie.text.text_threads import TextThreads
 
 logger = logging.getLogger(__name__)
 
 WRITING_THREADS = 2  # separate: requests must not wait behind large responses
 Hook = Callable[[], Awaitable[object]]
+_NOT_ALIVE = (EngineState.FAILED, EngineState.STALLED)
 _Body = TypeVar("_Body")
 _Result = TypeVar("_Result")
 
@@ -70,17 +69,19 @@ class Service:
         self.settings = settings
         self.hooks: list[RequestHook] = []
         self.at_stop: list[Callable[[], None]] = []
-        self.metrics = Metrics(lambda: snapshots_of(self.models, self.state))
+        self.at_reload: list[Callable[[], None]] = []  # at SIGHUP
+        self.at_drain: list[Hook] = []  # ends of work without a waiting client
+        self.keyring = Keyring(settings)
+        self.metrics = Metrics(self.snapshots, settings.kv_block_size)
         self._detokenize_budget = DetokenizeBudget()
+        self._unread_memory = UnreadMemory()
         self.is_draining = False
         self.was_cut_short = False  # a second signal ended requests in flight
         self.started_at = time.time()  # unix time, seconds
         self.rate = self.metrics.rate
         self._status_log = StatusLog()
         registry = self.metrics.registry
-        self.response_cache = ResponseCache(
-            settings.response_cache_bytes, settings.response_cache_s, registry
-        )
+        self.response_cache = ResponseCache(settings, registry)
         ServiceCollector(self._facts, self.rate).register(registry)
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
@@ -89,7 +90,8 @@ class Service:
         self.next_turn_prefill = NextTurnPrefill(
             lambda: self.active.is_idle, is_on=settings.prepare_turns
         )
-        self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
+        self._text_threads = TextThreads(settings.text_threads, num_waiting=MAX_PROCESSES)
+        self.run_in_thread = self._text_threads.run
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
             ServedModel(config, make_client, self.run_in_thread, RequestDefaults.of(settings))
@@ -101,18 +103,16 @@ class Service:
     def model(self, name: str | None = None) -> ServedModel:
         """Return a model by name, by default the first. Raises `UnknownModel`.
 
-        An empty name is a default too: clients send it for an unset option.
+        An empty name is a default too: clients send it for an unset option. The tag `:latest` is
+        optional, as for Ollama's clients.
         """
         if not name:
             return next(iter(self.models.values()))
-        for model in self.models.values():
-            if name in model.names:
-                return model
-        names = ", ".join(repr(each) for model in self.models.values() for each in model.names)
-        raise UnknownModel(
-            f"the model {name[:100]!r} is not served here; this server has {names}",
-            param="model",
-        )
+        return find_model(self.models.values(), name)
+
+    def snapshots(self) -> dict[str, Snapshot]:
+        """Return the engines at this moment by model name, for a scrape."""
+        return snapshots_of(self.models, self.state)
 
     @property
     def failure(self) -> YaieError | None:
@@ -125,8 +125,13 @@ class Service:
         state = self._decisive_model.state
         if state is EngineState.UNLOADED:
             state = EngineState.READY
-        is_draining = self.is_draining and state is not EngineState.FAILED
+        is_draining = self.is_draining and state not in _NOT_ALIVE
         return EngineState.DRAINING if is_draining else state
+
+    @property
+    def is_alive(self) -> bool:
+        """False if an engine cannot start, hung, or cannot be restarted."""
+        return self.state not in _NOT_ALIVE
 
     @property
     def status(self) -> ServerStatus:
@@ -226,13 +231,15 @@ class Service:
         await asyncio.gather(*(model.close() for model in self.models.values()))
         for end in self.at_stop:
             end()
-        for threads in (self._threads, self._writers):
-            threads.shutdown(wait=False, cancel_futures=True)
+        self._text_threads.close()
+        self._writers.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those in flight, at most `drain_s` seconds."""
         self.is_draining = True
         _ = self.status
+        for end in self.at_drain:
+            await end()
         if self.active:
             logger.info("draining: %s in flight", _requests(len(self.active)))
         try:
@@ -264,7 +271,7 @@ class Service:
 
         Without keys everyone is one tenant.
         """
-        return bool(self.owner(request)) or not self.settings.api_keys
+        return bool(self.owner(request)) or not self.settings.has_keys
 
     def check_available(self, model: ServedModel) -> None:
         """Raise `EngineUnavailable` with the reason unless the model takes requests."""
@@ -297,10 +304,6 @@ class Service:
         except TimeoutError:
             raise timeout_error(self.settings.request_timeout_s) from None
 
-    def use_resident(self, model: ServedModel) -> contextlib.AbstractContextManager[None]:
-        """Use a model that is in memory."""
-        return self.model_pool.use(model)
-
     async def use(
         self, model: ServedModel, receive: Receive, deadline: float
     ) -> contextlib.ExitStack:
@@ -327,11 +330,12 @@ class Service:
         deadline: float,
         *,
         timeout_s: float | None = None,
+        load_s: float = 0.0,
     ) -> Generation:
         """Start a call in the model's engine; the caller must close the returned generation.
 
         `http_id`: the X-Request-ID. `deadline`: loop time of the timeout,
-        `timeout_s` later than the request.
+        `timeout_s` later than the request. `load_s`: seconds that it waited for the model's load.
         """
         self.check_available(model)  # may have changed while the prompt was tokenized
         generation = Generation(
@@ -341,9 +345,11 @@ class Service:
             tokenizer=model.tokenizer,
             metrics=self.metrics,
             budget=self._detokenize_budget,
+            memory=self._unread_memory,
             deadline=deadline,
             timeout_s=timeout_s or self.settings.request_timeout_s,
             stream_interval=self.settings.stream_interval,
+            load_s=load_s,
         )
         client = model.client
 
@@ -366,19 +372,15 @@ class Service:
         self._later.add(task)  # the event loop itself holds tasks weakly
         task.add_done_callback(self._later.discard)
 
-    async def run_in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Run text work in a text thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-
     async def write_in_thread(self, write: Callable[[], bytes]) -> bytes:
         """Run `write`, the serialization of a large reply, in a writing thread."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
     @property
     def _decisive_model(self) -> ServedModel:
-        """Model that decides the service's state: a failed one, else one that is not ready."""
+        """Model that decides the service's state: a failed or hung one, else one not ready."""
         models = list(self.models.values())
-        failed = (model for model in models if model.state is EngineState.FAILED)
+        failed = (model for model in models if model.state in _NOT_ALIVE)
         good = (EngineState.READY, EngineState.UNLOADED)
         waiting = (model for model in models if model.is_resident and model.state not in good)
         return next(failed, None) or next(waiting, models[0])

@@ -10,10 +10,12 @@ import importlib
 import inspect
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
@@ -132,7 +134,7 @@ class OperatorTools:
             return ToolResult(str(error), is_error=True)
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():  # not one of the function's
-                task.cancel()  # a thread goes on, and keeps its place until it ends
+                task.cancel()  # a thread continues, and keeps its place until it ends
                 raise RequestTimedOut(
                     f"the tool {found.name!r} took longer than {self._timeout_s:g} s"
                 ) from None
@@ -142,10 +144,16 @@ class OperatorTools:
     async def _call(self, found: _Registered, values: dict[str, Any]) -> Any:
         function = found.tool.function
         if inspect.iscoroutinefunction(function):
-            return await function(**values)
+            try:
+                return await function(**values)
+            except BaseException as error:
+                task = asyncio.current_task()
+                if _is_failure(error) or (task is not None and task.cancelling()):  # time limit
+                    raise
+                raise RuntimeError(f"the function raised {error!r}") from error
         if self._threads is None:
             self._threads = ThreadPoolExecutor(MAX_RUNNING, thread_name_prefix="yaie-tool")
-        future = self._threads.submit(partial(function, **values))
+        future = self._threads.submit(_run_function, partial(function, **values))
         return await _until_ended(future)
 
     def _release(self, task: asyncio.Future[Any]) -> None:
@@ -157,6 +165,24 @@ class OperatorTools:
         """Drop the threads; a function that runs is left to its end."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_function(function: Callable[[], Any]) -> Any:
+    try:
+        return function()
+    except BaseException as error:
+        if _is_failure(error):
+            raise
+        raise RuntimeError(f"the function raised {error!r}") from error
+
+
+def _is_failure(error: BaseException) -> bool:
+    """Return whether an error ends one call alone.
+
+    An event loop would end the server by an exit, the request by either `CancelledError`, and wait
+    forever for a thread that raised `StopIteration`.
+    """
+    return isinstance(error, Exception) and not isinstance(error, StopIteration | CancelledError)
 
 
 async def _until_ended(future: Any) -> Any:
@@ -172,15 +198,22 @@ async def _until_ended(future: Any) -> Any:
 def load_tools(source: str) -> list[OperatorTool | Callable[..., Any]]:
     """Return the tools of the setting `tool_functions`, a `module:name`. Raises `ConfigError`.
 
-    The name is a function, an `OperatorTool`, or a list of both.
+    The name is a function, an `OperatorTool`, or a list of both. The module may lie in the current
+    folder.
     """
     module, separator, name = source.partition(":")
     if not separator or not module or not name:
         raise _wrong(f"{source!r} must be module:name")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)  # last, so that no file there replaces an installed module
     try:
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise _wrong(f"{source!r} cannot be imported ({error})") from None
+    except (Exception, SystemExit) as error:  # the operator's module may raise anything
+        raise _wrong(
+            f"{source!r} cannot be imported ({type(error).__name__}: {error}); modules are looked "
+            "for in the current folder and on the Python path"
+        ) from error
     return list(found) if isinstance(found, list | tuple) else [found]
 
 

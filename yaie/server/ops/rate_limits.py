@@ -12,13 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 from starlette.requests import HTTPConnection, Request
 
 from yaie.base.server_settings import ServerConfig
 from yaie.base.tenants import OTHERS
 from yaie.base.types import Usage
 from yaie.server.http.http_errors import RateLimited
+from yaie.server.metrics.prometheus import Metrics
 from yaie.server.models.request_hook import AtEnd, RequestHook
 from yaie.server.replies.ended_call import EndedCall
 from yaie.server.requests.call import Caller
@@ -50,32 +51,34 @@ class _Client:
     requests: _Bucket
     tokens: _Bucket
     day: _Bucket  # tokens
-    num_running: int = 0
+    num_running: int = 0  # live requests: `batch_concurrency` limits the lines of batches
 
 
 class Lease:
     """One admitted request of a client. `leave` ends it, once."""
 
-    def __init__(self, limits: RateLimits, name: str, key: str) -> None:
+    def __init__(self, limits: RateLimits, name: str, key: str, *, is_live: bool) -> None:
         self._limits = limits
         self._name = name
         self._key = key
+        self._is_live = is_live
         self._is_over = False
 
     def leave(self, usage: Usage | None = None) -> None:
         """End the request and charge its tokens. A second call has no effect."""
         if not self._is_over:
             self._is_over = True
-            self._limits.charge(self._name, self._key, usage)
+            self._limits.charge(self._name, self._key, usage, is_live=self._is_live)
 
 
 class RateLimits(RequestHook):
-    """The clients of one server. `clock`: monotonic seconds."""
+    """The clients of one server. `name_of`: a tenant's public name; `clock`: monotonic seconds."""
 
     def __init__(
         self,
         settings: ServerConfig,
-        registry: CollectorRegistry,
+        metrics: Metrics,
+        name_of: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most_requests = settings.requests_per_minute
@@ -86,24 +89,24 @@ class RateLimits(RequestHook):
             (self._most_requests, self._most_tokens, self._most_in_day, self._most_running)
         )
         self._least_priorities = settings.least_priorities
-        self._clock = clock
+        self._name_of, self._clock = name_of, clock
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         self._refused = Counter(
-            "yaie_rate_limited", "Requests rejected by a rate limit", registry=registry
+            "yaie_rate_limited", "Requests rejected by a rate limit", registry=metrics.registry
         )
         self._requests = self._tokens = None
-        if settings.api_keys:
+        if settings.has_keys:
             self._requests = Counter(
                 "yaie_key_requests",
-                "Completion requests by API key (first 16 digits of its SHA-256)",
+                "Completion requests by API key: its name, or a digest",
                 ("key",),
-                registry=registry,
+                registry=metrics.key_registry,
             )
             self._tokens = Counter(
                 "yaie_key_tokens",
-                "Prompt and output tokens by API key (first 16 digits of its SHA-256)",
+                "Prompt and output tokens by API key: its name, or a digest",
                 ("key", "kind"),
-                registry=registry,
+                registry=metrics.key_registry,
             )
 
     def enter(self, request: HTTPConnection) -> Lease:
@@ -111,11 +114,12 @@ class RateLimits(RequestHook):
         key: str = getattr(request.state, "tenant", "")
         address = request.client.host if request.client is not None else ""
         name = key or address
+        is_live = not getattr(request.state, "is_in_batch", False)
         if self._has_limits:
-            self._check(name, "API key" if key else "address")
+            self._check(name, "API key" if key else "address", is_live=is_live)
         if self._requests is not None and key:
-            self._requests.labels(key).inc()
-        return Lease(self, name, key)
+            self._requests.labels(self._name_of(key)).inc()
+        return Lease(self, name, key, is_live=is_live)
 
     def admit(self, request: Request) -> AtEnd:
         """See `RequestHook.admit`. Raises `RateLimited`."""
@@ -135,26 +139,27 @@ class RateLimits(RequestHook):
         key: str = getattr(request.state, "tenant", "")
         return self._least_priorities.get(key, self._least_priorities.get(OTHERS))
 
-    def charge(self, name: str, key: str, usage: Usage | None) -> None:
+    def charge(self, name: str, key: str, usage: Usage | None, *, is_live: bool) -> None:
         """Charge the tokens of a request that has ended, if there are any."""
         if usage is not None and self._tokens is not None and key:
-            self._tokens.labels(key, "prompt").inc(usage.prompt_tokens)
-            self._tokens.labels(key, "cached").inc(usage.cached_tokens)
-            self._tokens.labels(key, "completion").inc(usage.completion_tokens)
+            label = self._name_of(key)
+            self._tokens.labels(label, "prompt").inc(usage.prompt_tokens)
+            self._tokens.labels(label, "cached").inc(usage.cached_tokens)
+            self._tokens.labels(label, "completion").inc(usage.completion_tokens)
         client = self._clients.get(name)
         if client is not None:
-            client.num_running -= 1
+            client.num_running -= is_live
         if client is not None and usage is not None:
             for bucket in (client.tokens, client.day):
                 bucket.left -= usage.prompt_tokens + usage.completion_tokens
 
-    def _check(self, name: str, kind: str) -> None:
+    def _check(self, name: str, kind: str, *, is_live: bool) -> None:
         now = self._clock()
         client = self._clients.get(name) or self._newcomer(name, now)
         self._clients.move_to_end(name)
         for bucket in (client.requests, client.tokens, client.day):
             bucket.refill(now)
-        if self._most_running and client.num_running >= self._most_running:
+        if is_live and self._most_running and client.num_running >= self._most_running:
             fact = f"{client.num_running} requests of this {kind} are running"
             self._refuse(fact, f"at most {self._most_running} at a time", 1.0)
         if self._most_requests and client.requests.left < 1:
@@ -169,7 +174,7 @@ class RateLimits(RequestHook):
             limit = f"at most {self._most_in_day} a day"
             self._refuse(f"this {kind} has used its tokens", limit, client.day.seconds_until(1))
         client.requests.left -= 1
-        client.num_running += 1
+        client.num_running += is_live
 
     def _newcomer(self, name: str, now: float) -> _Client:
         requests, tokens = float(self._most_requests or 1), float(self._most_tokens or 1)

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces of generating requests, with the extra `yaie[otel]`.
+"""OpenTelemetry traces of generating requests, with the extra `otel`.
 
 A request is a span, and its steps are spans below it: read, load, translate, queue, prefill, decode
 and write. Names and attributes follow the conventions for generative AI and contain no prompt and
@@ -22,12 +22,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from yaie.base.errors import ConfigError, YaieError
-from yaie.base.own_version import read_version
+from yaie.base.own_package import install_command, read_version
 from yaie.base.server_settings import ServerConfig
 from yaie.base.types import SAMPLING_FIELDS, SamplingParams
 from yaie.server.http.http_errors import route_path
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.models.response_cache import Replay
+from yaie.server.ops.trace_export import WatchedExporter
 from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.call import Call
@@ -36,7 +37,7 @@ from yaie.server.requests.comparison import CacheNotes
 logger = logging.getLogger(__name__)
 
 ENDPOINT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-FLUSH_S = 5.0  # limit of the last export: a silent collector must not hold up the end
+FLUSH_S = 1.0  # limit of the last export: a silent collector must not hold up the end
 _NS = 1_000_000_000
 _DEFAULTS = SamplingParams()
 _ALWAYS = frozenset({"max_tokens", "temperature"})  # shown with their defaults too
@@ -55,13 +56,14 @@ def tracing_of(settings: ServerConfig) -> Tracing | None:
     except ImportError:
         if settings.traces:
             raise ConfigError(
-                "traces needs OpenTelemetry, which is not installed; run pip install 'yaie[otel]'",
+                "traces needs OpenTelemetry, which is not installed; run "
+                + install_command("otel"),
                 param="traces",
             ) from None
         logger.warning(
-            "%s is set, but OpenTelemetry is not installed, so no traces are sent; run "
-            "pip install 'yaie[otel]'",
+            "%s is set, but OpenTelemetry is not installed, so no traces are sent; run %s",
             given,
+            install_command("otel"),
         )
         return None
     return Tracing(exporter)
@@ -88,7 +90,8 @@ class Tracing:
         if not named and not os.environ.get("OTEL_SERVICE_NAME"):
             facts["service.name"] = "yaie"
         self._provider = TracerProvider(resource=Resource.create(facts), shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self.exporter = WatchedExporter(exporter)
+        self._provider.add_span_processor(BatchSpanProcessor(self.exporter))
         self._tracer = self._provider.get_tracer("yaie", read_version())
 
     def begin(self, scope: Scope) -> RequestTrace:
@@ -96,7 +99,7 @@ class Tracing:
         return RequestTrace(self._tracer, scope)
 
     async def close(self) -> None:
-        """Export the last spans, for at most `FLUSH_S`."""
+        """Export the last spans, for at most `FLUSH_S`; in an outage return at once."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
         def shut() -> None:
@@ -106,7 +109,7 @@ class Tracing:
 
         threading.Thread(target=shut, name="yaie-traces", daemon=True).start()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), FLUSH_S)
+            await asyncio.wait_for(ended.wait(), 0.0 if self.exporter.is_failing else FLUSH_S)
 
 
 class NoTrace:
@@ -144,7 +147,7 @@ class RequestTrace(NoTrace):
         self._tracer = tracer
         self._began_ns = time.time_ns()
         self._wrote_from_ns: int | None = None
-        # A program around this one may have a span of its own for the request.
+        # A program around this one may have its separate span for the request.
         is_inside = get_current_span().get_span_context().is_valid
         self._span = tracer.start_span(
             self._operation,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET
 
 from yaie.base.types import TokenLogprobs
 from yaie.server.replies.chunked_reply import ChunkedReply, end_of
+from yaie.server.replies.custom_input import CustomInput, read_input
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import chat_logprobs
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
 from yaie.server.schemas.generation_replies import (
+    CalledCustom,
     CalledFunction,
     ChatChoice,
     ChatChunkChoice,
@@ -21,6 +22,7 @@ from yaie.server.schemas.generation_replies import (
     ChatDelta,
     ChatLogprobs,
     ChatMessage,
+    CustomDelta,
     FinishReason,
     FunctionDelta,
     ToolCallDelta,
@@ -28,7 +30,16 @@ from yaie.server.schemas.generation_replies import (
     WholeCompletion,
 )
 from yaie.text.answer import TextPiece
-from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
+from yaie.text.output_parts import (
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolCallPart,
+    calls_of,
+    reasoning_of,
+    text_of,
+)
 from yaie.text.tokenizer import Tokenizer
 
 
@@ -43,6 +54,8 @@ class ChatReply(ChunkedReply):
     ) -> None:
         super().__init__(generation, tokenizer, notes)
         self._has_called = [False] * self.call.num_choices  # tools, by choice
+        # The custom tool's call that grows, by choice: its number and its text.
+        self._inputs: dict[int, tuple[int, CustomInput]] = {}
 
     def opening(self) -> bytes:
         """Return a chunk with the role for each choice."""
@@ -66,7 +79,7 @@ class ChatReply(ChunkedReply):
             (part,) = piece.parts
             if isinstance(part, TextPart):
                 return self.text_chunk(index, part.text, _text_choice)
-        deltas = [self._delta(index, part) for part in piece.parts]
+        deltas = list(self._deltas(index, piece))
         wants_ids = self.call.return_token_ids and piece.token_ids
         if not deltas and (piece.logprobs or wants_ids):
             deltas = [ChatDelta(content="")]
@@ -86,20 +99,55 @@ class ChatReply(ChunkedReply):
             body += self.chunk(choice)
         return body
 
-    def _delta(self, index: int, part: Part) -> ChatDelta:
-        """Return the delta of one part, and note that a choice calls tools."""
-        if isinstance(part, TextPart):
-            return ChatDelta(content=part.text)
-        if isinstance(part, ReasoningPart):
-            return ChatDelta(reasoning_content=part.text)
-        self._has_called[index] = True
+    def _shown(self, piece: TextPiece) -> Sequence[Part]:
+        """Return the parts of a piece that the client wants."""
+        if not self.call.hides_reasoning:
+            return piece.parts
+        return [part for part in piece.parts if not isinstance(part, ReasoningPart)]
+
+    def _deltas(self, index: int, piece: TextPiece) -> Iterator[ChatDelta]:
+        """Yield the deltas of a piece, and note that a choice calls tools."""
+        for part in self._shown(piece):
+            if not isinstance(part, ToolCallPart) or part.name:
+                yield from self._end_input(index)
+            if isinstance(part, TextPart):
+                yield ChatDelta(content=part.text)
+            elif isinstance(part, ReasoningPart):
+                yield ChatDelta(reasoning_content=part.text)
+            else:
+                self._has_called[index] = True
+                yield from self._call_deltas(index, part)
+        if piece.finish_reason is not None:
+            yield from self._end_input(index)
+
+    def _call_deltas(self, index: int, part: ToolCallPart) -> Iterator[ChatDelta]:
+        if part.name in self.call.custom_tools:
+            self._inputs[index] = part.index, CustomInput()
+            custom = CustomDelta(name=part.name, input="")
+            call = ToolCallDelta(index=part.index, id=part.call_id, type="custom", custom=custom)
+            yield ChatDelta(tool_calls=[call])
+        if index in self._inputs:
+            yield from self._grow_input(index, self._inputs[index][1].push(part.arguments))
+            return
         function = FunctionDelta(name=part.name or UNSET, arguments=part.arguments)
         if self.call.calls_functions:
-            return ChatDelta(function_call=function)
+            yield ChatDelta(function_call=function)
+            return
         call = ToolCallDelta(index=part.index, function=function)
         if part.name:
-            call.id, call.type = _call_id(part), "function"
-        return ChatDelta(tool_calls=[call])
+            call.id, call.type = part.call_id, "function"
+        yield ChatDelta(tool_calls=[call])
+
+    def _grow_input(self, index: int, text: str) -> Iterator[ChatDelta]:
+        if text:
+            call = ToolCallDelta(index=self._inputs[index][0], custom=CustomDelta(input=text))
+            yield ChatDelta(tool_calls=[call])
+
+    def _end_input(self, index: int) -> Iterator[ChatDelta]:
+        """Yield the rest of the text of a custom tool's call, if one grows."""
+        if index in self._inputs:
+            yield from self._grow_input(index, self._inputs[index][1].end())
+            del self._inputs[index]
 
     def _finish_reason(self, index: int, piece: TextPiece) -> FinishReason:
         has_called = self._has_called[index] and not piece.is_in_call
@@ -111,7 +159,7 @@ class ChatReply(ChunkedReply):
         """Return the whole reply."""
         choices = []
         for index, piece in pieces.items():
-            message = whole_message(piece.parts)
+            message = whole_message(self._shown(piece), self.call.custom_tools)
             if self.call.echoes:
                 message.content = "".join(self.call.echoes) + (message.content or "")
             self._has_called[index] = message.tool_calls is not UNSET
@@ -136,23 +184,23 @@ class ChatReply(ChunkedReply):
         return chat_logprobs(self.tokenizer, given, by_id=self.call.names_by_id)
 
 
-def whole_message(parts: Sequence[Part]) -> ChatMessage:
+def whole_message(parts: Sequence[Part], custom_tools: Collection[str] = ()) -> ChatMessage:
     """Return the assistant's message of a whole answer."""
-    text = "".join(part.text for part in parts if isinstance(part, TextPart))
-    reasoning = "".join(part.text for part in parts if isinstance(part, ReasoningPart))
-    calls: dict[int, ToolCallReply] = {}
-    for part in parts:
-        if isinstance(part, ToolCallPart):
-            if part.index not in calls:
-                function = CalledFunction(name=part.name, arguments=part.arguments)
-                calls[part.index] = ToolCallReply(id=_call_id(part), function=function)
-            else:
-                calls[part.index].function.arguments += part.arguments
+    text = text_of(parts)
+    calls = [_whole_call(call, call.name in custom_tools) for call in calls_of(parts)]
     return ChatMessage(
         content=text or None if calls else text,
-        reasoning_content=reasoning or UNSET,
-        tool_calls=list(calls.values()) or UNSET,
+        reasoning_content=reasoning_of(parts) or UNSET,
+        tool_calls=calls or UNSET,
     )
+
+
+def _whole_call(call: ToolCall, is_custom: bool) -> ToolCallReply:
+    if not is_custom:
+        function = CalledFunction(name=call.name, arguments=call.arguments)
+        return ToolCallReply(id=call.call_id, function=function)
+    custom = CalledCustom(name=call.name, input=read_input(call.arguments))
+    return ToolCallReply(id=call.call_id, type="custom", custom=custom)
 
 
 def _chunk_choice(index: int, delta: ChatDelta) -> ChatChunkChoice:
@@ -161,8 +209,3 @@ def _chunk_choice(index: int, delta: ChatDelta) -> ChatChunkChoice:
 
 def _text_choice(index: int, text: str) -> ChatChunkChoice:
     return _chunk_choice(index, ChatDelta(content=text))
-
-
-def _call_id(first: ToolCallPart) -> str:
-    """Return the id of a tool call, given its first part."""
-    return first.call_id or f"call_{uuid.uuid4().hex[:24]}"

@@ -102,7 +102,6 @@ class WholeReply(Response):
 
 
 Pieces = Mapping[int, TextPiece]
-PING = b": ping\n\n"  # a comment, which clients of events skip
 
 
 async def first_pieces(
@@ -153,7 +152,7 @@ class _FastTaker:
 
 
 class EventStream(Response):
-    """Reply as server-sent events.
+    """Reply as server-sent events, or in the reply's own form of a stream.
 
     `first` has arrived, so that a refusal has a status, or is awaited longer than `ping_s`.
     """
@@ -170,7 +169,7 @@ class EventStream(Response):
     ) -> None:
         super().__init__(
             headers={**headers, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
-            media_type="text/event-stream",
+            media_type=reply.media_type,
         )
         del self.headers["content-length"]
         self._generation = generation
@@ -190,7 +189,9 @@ class EventStream(Response):
             self._generation.close()
 
     async def _send_all(self, scope: Scope, send: Send) -> None:
-        async with read_limit(send) as send_limited:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(None) as overflow, read_limit(send) as send_limited:
+            self._generation.at_overflow = lambda: overflow.reschedule(loop.time())
             await self._send_events(scope, send_limited)
 
     async def _send_events(self, scope: Scope, send: Send) -> None:
@@ -239,7 +240,7 @@ class EventStream(Response):
         try:
             while not waiting.done():
                 if is_overdue:
-                    await _send_pieces(send, PING, more_body=True)
+                    await _send_pieces(send, self._reply.ping(), more_body=True)
                 await _wait(waiting, self._ping_s)
                 is_overdue = True
             return waiting.result()

@@ -24,6 +24,7 @@ class EndedCall:
     finish_reasons: tuple[str, ...]
     usage: Usage  # total
     usages: tuple[Usage, ...]  # by prompt
+    num_tokens: tuple[tuple[int, ...], ...]  # completion tokens of each choice, by prompt
     timings: tuple[Timings, ...]  # engine times of the sequences that have ended
     first_token_s: float | None  # from the submission to the first token that was read
     total_s: float

@@ -10,23 +10,39 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 
 from yaie.base.errors import RequestFailed, YaieError
 from yaie.base.types import TokenDelta, Usage
 from yaie.client.submission import Submission, Submitter
 from yaie.server.http.fast_writes import Taker
-from yaie.server.http.http_errors import RequestTimedOut, public_error, timeout_error
+from yaie.server.http.http_errors import (
+    ClientTooSlow,
+    RequestTimedOut,
+    public_error,
+    timeout_error,
+)
 from yaie.server.metrics.latencies import Latencies
 from yaie.server.metrics.prometheus import Metrics
 from yaie.server.replies.detokenize_budget import BATCH_TOKENS, DetokenizeBudget
 from yaie.server.replies.ended_call import EndedCall, report_end
-from yaie.server.replies.unread_tokens import UnreadTokens
+from yaie.server.replies.unread_tokens import UnreadMemory, UnreadTokens
 from yaie.server.requests.call import Call, EndedTurn, TurnRecorder
 from yaie.text.answer import Answer, TextPiece
 from yaie.text.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTimes:
+    """Times of one answer in seconds."""
+
+    total_s: float  # from the request to the end
+    load_s: float  # wait for the load of the model
+    prompt_s: float  # from the admission to the first token
+    answer_s: float  # from the first token to the end
 
 
 class Generation:
@@ -44,9 +60,11 @@ class Generation:
         tokenizer: Tokenizer,
         metrics: Metrics,
         budget: DetokenizeBudget,
+        memory: UnreadMemory,
         deadline: float,
         timeout_s: float,
         stream_interval: int = 1,
+        load_s: float = 0.0,
     ) -> None:
         self.call = call
         self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
@@ -57,12 +75,16 @@ class Generation:
         self._budget = budget
         self._deadline = deadline
         self._timeout_s = timeout_s
+        self._load_s = load_s
+        self._waited_s = 0.0  # from the request to `start`
         self._interval = stream_interval  # tokens per chunk of a choice, after its first chunk
         self._given: set[int] = set()  # choices with a first piece, unless the interval is 1
         self._submissions: list[Submission] = []
+        self._replica = ""
         self._num_finished = 0  # choices
         self._reasons: set[str] = set()  # finish reasons
-        self._unread = UnreadTokens(call)
+        self._unread = UnreadTokens(call, memory, self.overflow)
+        self.at_overflow: Callable[[], None] | None = None  # of a stream that is being sent
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
         self._has_given = self._is_closed = False
@@ -82,7 +104,9 @@ class Generation:
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
         self._unread.check_prompts()
-        self._timer = asyncio.get_running_loop().call_at(self._deadline, self._time_out)
+        loop = asyncio.get_running_loop()
+        self._waited_s = max(0.0, loop.time() - (self._deadline - self._timeout_s))
+        self._timer = loop.call_at(self._deadline, self._time_out)
         try:
             for prompt, request in enumerate(self.call.requests):
                 self._submissions.append(self.client.submit(request, partial(self._push, prompt)))
@@ -177,12 +201,42 @@ class Generation:
         """Seconds since the requests were sent to the engine."""
         return self._latencies.elapsed_s
 
+    @property
+    def times(self) -> AnswerTimes:
+        """Times of a call with one choice that has ended."""
+        timings, seconds = self.answers[0].timings[0], self.seconds
+        if timings.total_s:
+            prompt_s = timings.first_token_s - timings.queued_s
+            answer_s = timings.total_s - timings.first_token_s
+        else:  # a stop string ended the text before the engine knew
+            first_s = self._latencies.first_s
+            prompt_s = seconds if first_s is None else first_s
+            answer_s = seconds - prompt_s
+        return AnswerTimes(
+            total_s=self._waited_s + seconds,
+            load_s=self._load_s,
+            prompt_s=max(prompt_s, 0.0),
+            answer_s=max(answer_s, 0.0),
+        )
+
+    @property
+    def replica(self) -> str:
+        """Replica that answers, of several engines; empty with one, or before the first token."""
+        return next((each.replica for each in self._submissions if each.replica), self._replica)
+
     def fail(self, error: YaieError) -> None:
         """End the call with `error`; its sequences leave the engine within one step."""
         if self._error is None and not self.is_done:
             self._error = error
             self._close_submissions()
             self._wake.set()
+
+    def overflow(self) -> None:
+        """End a call whose client left the most tokens unread, with the stream as it is."""
+        self.fail(ClientTooSlow("the client reads too slowly; the request was aborted"))
+        end, self.at_overflow = self.at_overflow, None  # once: a timeout cannot be moved twice
+        if end is not None:
+            end()
 
     def abort(self) -> None:
         """End every choice where it is, with the finish reason `abort`."""
@@ -200,9 +254,11 @@ class Generation:
         if self._is_closed:
             return
         self._is_closed = True
+        self._replica = self.replica
         if self._timer is not None:
             self._timer.cancel()
         self._close_submissions()
+        self._unread.close()
         ended = self._end()
         report_end(ended, self._metrics)
         # Cycles: the traceback of a raised error holds frames with this generation.
@@ -307,6 +363,7 @@ class Generation:
             finish_reasons=tuple(sorted(self._reasons)),
             usage=self.usage,
             usages=tuple(answer.usage for answer in self.answers),
+            num_tokens=tuple(answer.num_tokens for answer in self.answers),
             timings=tuple(
                 each for answer in self.answers for each in answer.timings if each.total_s
             ),

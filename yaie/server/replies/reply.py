@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from yaie.base.errors import YaieError
+from yaie.server.http.body import EVENTS
 from yaie.server.http.http_errors import error_reply
 from yaie.server.replies.generation import Generation
 from yaie.server.requests.comparison import NO_NOTES, CacheNotes
@@ -17,6 +18,7 @@ from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 
 PARSE_FAULT_HEADER = "X-YAIE-Tool-Parse-Error"
+REPLICA_HEADER = "X-YAIE-Replica"
 MAX_FAULT_CHARS = 300
 
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]  # runs a serialization
@@ -28,6 +30,7 @@ class GenerationReply(ABC):
 
     whole: type[ReplyStruct]
     event: type[ReplyStruct]
+    media_type = EVENTS  # of the stream
 
     def __init__(
         self, generation: Generation, tokenizer: Tokenizer, notes: CacheNotes = NO_NOTES
@@ -49,6 +52,10 @@ class GenerationReply(ABC):
     def closing(self) -> bytes:
         """Return the last events."""
 
+    def ping(self) -> bytes:
+        """Return the sign of life of an idle stream: a comment, which clients of events skip."""
+        return b": ping\n\n"
+
     @abstractmethod
     def collect(self, pieces: Mapping[int, TextPiece]) -> ReplyStruct | dict[str, Any]:
         """Return the whole reply, with one piece for each choice."""
@@ -65,6 +72,14 @@ class GenerationReply(ABC):
 
     def headers(self, pieces: Mapping[int, TextPiece]) -> dict[str, str]:
         """Return the headers of the whole reply."""
+        return {**self.origin(), **self._report_faults(pieces)}
+
+    def origin(self) -> dict[str, str]:
+        """Return the header that names the replica, once one answers."""
+        replica = self.generation.replica
+        return {REPLICA_HEADER: replica} if replica else {}
+
+    def _report_faults(self, pieces: Mapping[int, TextPiece]) -> dict[str, str]:
         faults = [piece.parse_fault for piece in pieces.values() if piece.parse_fault]
         if not faults:
             return {}

@@ -52,13 +52,14 @@ class Call:
     include_usage: bool
     return_token_ids: bool
     ignored: tuple[str, ...]  # names of fields without effect
+    folds: tuple[str, ...] = ()  # changes by which the chat template takes the messages
     echoes: tuple[str, ...] = ()  # text before the answers of each prompt, with `echo`
     prompt_only: bool = False  # max_tokens 0: the single sampled token is not shown
     make_parser: Callable[[], OutputParser] = PlainText  # one for each choice
     continuous_usage: bool = False  # usage so far in each chunk
     system_fingerprint: str = ""
     service_tier: str | None = None  # named in the answer if the request named one
-    prompt_logprobs: int | None = None  # most likely tokens to show beside prompt tokens
+    prompt_logprobs: int | None = None  # most likely tokens to show next to prompt tokens
     names_by_id: bool = False  # tokens in logprobs
     prompt_copies: int = 1  # times that the logprobs of each prompt are written
     call_id_prefix: str = "call_"  # for tool calls to which the model gives no id
@@ -66,6 +67,8 @@ class Call:
     digest: Digest | None = None  # set for a chat
     is_compared: bool = False  # diagnostics were requested
     compared_with: str | None = None  # id of an earlier response
+    hides_reasoning: bool = False
+    custom_tools: frozenset[str] = frozenset()  # names of a chat's tools that take a text
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of another API that was translated into this call
 
@@ -73,6 +76,13 @@ class Call:
     def num_choices(self) -> int:
         """Number of sequences over all prompts."""
         return len(self.requests) * self.sampling.n
+
+    @property
+    def clipped_to(self) -> int | None:
+        """The smallest limit of an answer if the client's `max_tokens` exceeds the context."""
+        wanted = self.sampling.max_tokens
+        limits = [each.sampling.max_tokens or 0 for each in self.requests]
+        return min(limits) if wanted is not None and min(limits) < wanted else None
 
 
 def render_call(call: Call, max_model_len: int) -> list[RenderedRequest]:

@@ -19,9 +19,12 @@ MAX_STOPS = 16
 MAX_STOP_CHARS = 1024
 MAX_SALT_CHARS = 256
 MAX_NAMED_IGNORED = 32
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+_PLAIN_NAME = re.compile(r"[!-+\--~]{1,300}")  # visible, without the comma that separates names
 INT64 = 2**63
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+# What a model reads in the place of an image in a tool's result.
+IMAGE_NOTE = "[an image, which this model cannot see]"
 
 
 def check_common(body: GenerationBody) -> None:
@@ -190,7 +193,7 @@ def list_ignored(
 ) -> tuple[str, ...]:
     """Return the names of fields without effect on server, scheduling policy or chat template.
 
-    Null counts as left out.
+    Null counts as omitted.
     """
     names = list_reported(body)
     if body.priority and policy != "priority":

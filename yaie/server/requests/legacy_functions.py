@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from yaie.base.errors import InvalidRequest
+from yaie.server.requests.custom_tools import with_functions
 from yaie.server.schemas.chat import ChatBody, FieldNames
 from yaie.text.contents import content_text
 
@@ -17,7 +18,8 @@ def calls_functions(body: ChatBody) -> bool:
 
 
 def with_tools(body: ChatBody) -> ChatBody:
-    """Return the body in the form of tools. Raises `InvalidRequest` for fields of both forms."""
+    """Return the body with functions as its tools. Raises `InvalidRequest`, as for both forms."""
+    body = with_functions(body).body
     changes: dict[str, Any] = {}
     if any(_is_old(message) for message in body.messages):
         changes["messages"] = _with_calls(body.messages)

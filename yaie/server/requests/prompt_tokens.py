@@ -30,7 +30,7 @@ class Prompts:
         `max_tokens`: the client's own limit. Raises `InvalidRequest` or a subclass.
         """
         ids = self.encode_unchecked(prompt, body, name, max_tokens, self._info.max_model_len)
-        self.check(ids, name, body, max_tokens, "max_tokens")
+        self.check(ids, name, body)
         return ids
 
     def encode_unchecked(
@@ -42,31 +42,36 @@ class Prompts:
         longest: int | None = None,
     ) -> list[int]:
         """Return a prompt's token ids. Raises as `encode`, if certainly over `longest`."""
-        kept = self.count_kept(body, max_tokens)
+        kept = self.find_kept(body, max_tokens)
         if isinstance(prompt, str):
             adds = body.add_special_tokens is not False
             ids = self._tokenizer.encode(prompt, adds, longest if kept is None else None, name)
         else:
             ids = self.token_ids(prompt, name)
-        return ids if kept is None else ids[-kept:]
+        return ids if kept is None else ids[kept]
 
-    def count_kept(self, body: GenerationBody, max_tokens: int | None) -> int | None:
-        """Return how many of a prompt's last tokens to keep; None keeps all.
+    def find_kept(self, body: GenerationBody, max_tokens: int | None) -> slice | None:
+        """Return which of a prompt's tokens to keep; None keeps all.
 
-        Raises `InvalidRequest` for a number that is out of range.
+        Raises `InvalidRequest` for an unknown side or a number that is out of range.
         """
+        side = body.truncation_side or "left"
+        if side not in ("left", "right"):
+            raise InvalidRequest(
+                f"truncation_side must be 'left' or 'right', got {side!r}", param="truncation_side"
+            )
         kept = body.truncate_prompt_tokens
         if kept is None:
             return None
         longest = self._info.max_model_len
         if kept == -1:
-            return max(1, longest - (max_tokens or 1))
+            kept = longest - reserve_tokens(max_tokens, longest)
         if not 1 <= kept < longest:
             raise InvalidRequest(
                 f"truncate_prompt_tokens must be -1, or between 1 and {longest - 1}, got {kept}",
                 param="truncate_prompt_tokens",
             )
-        return kept
+        return slice(kept) if side == "right" else slice(-kept, None)
 
     def token_ids(self, ids: object, where: str) -> list[int]:
         """Return the ids if they are a list of this model's. Raises `InvalidRequest`."""
@@ -82,18 +87,10 @@ class Prompts:
                     raise no_such_token(token_id, param, self._info.vocab_size)
         return ids
 
-    def check(
-        self,
-        prompt: list[int],
-        name: str,
-        body: GenerationBody,
-        max_tokens: int | None,
-        limit_name: str,
-    ) -> None:
-        """Refuse a prompt without room for the completion.
+    def check(self, prompt: list[int], name: str, body: GenerationBody) -> None:
+        """Refuse a prompt without room for one token, or for `min_tokens`.
 
-        `max_tokens`: the client's own limit, in its field `limit_name`. Raises `InvalidRequest` or
-        `ContextLengthExceeded`.
+        Raises `InvalidRequest` or `ContextLengthExceeded`.
         """
         longest = self._info.max_model_len
         length = len(prompt)
@@ -106,19 +103,21 @@ class Prompts:
                 param=name,
             )
         room = longest - length
-        if max_tokens is not None and max_tokens > room:
-            raise ContextLengthExceeded(
-                f"{context_limit(self._info)}, but {tokens_of(name, length)} and {limit_name} is "
-                f"{max_tokens}, together {length + max_tokens}; shorten the prompt or lower "
-                f"{limit_name} to {room}",
-                param=limit_name,
-            )
         if (body.min_tokens or 0) > room:
             raise ContextLengthExceeded(
                 f"{context_limit(self._info)}, but {tokens_of(name, length)} and min_tokens is "
                 f"{body.min_tokens}; shorten the prompt or lower min_tokens to {room}",
                 param="min_tokens",
             )
+
+
+def reserve_tokens(max_tokens: int | None, max_model_len: int) -> int:
+    """Return how many tokens a truncated prompt leaves to the answer.
+
+    Half of the context for a `max_tokens` that no prompt could leave.
+    """
+    wanted = max_tokens or 1
+    return wanted if wanted < max_model_len else max_model_len // 2
 
 
 def context_limit(info: EngineInfo) -> str:

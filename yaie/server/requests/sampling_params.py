@@ -10,10 +10,8 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.types import EngineInfo, SamplingParams
 from yaie.server.requests.checks import check_patterns, field_name, stops
 from yaie.server.requests.prompt_tokens import check_ids, context_limit, no_such_token
-from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.shared_fields import GenerationBody
 
-DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
 _GREEDY_TOP_P = 1e-9  # leaves one token
 # Sampling fields in another form in a body.
 _CONVERTED = {
@@ -38,7 +36,7 @@ def sampling_of(
     """Return the sampling parameters of a body. Raises `InvalidRequest` with the client's name."""
     given = {name: getattr(body, name) for name in _PASSED_ON}
     fields: dict[str, Any] = {
-        # Defaults for fields left out: the recommendations of the model's authors.
+        # Defaults for omitted fields: the recommendations of the model's authors.
         **info.default_sampling,
         **{name: value for name, value in given.items() if value is not None},
     }
@@ -77,17 +75,19 @@ def limit_tokens(
     prompt_len: int,
     default: int | None = None,
 ) -> SamplingParams:
-    """Limit an answer without `max_tokens` to the server's default, or to the context.
+    """Limit an answer to `max_tokens`, or to the rest of the context if that is less.
 
-    `default`: None is OpenAI's, 16 for text completions and no limit for chats.
+    `default`: the operator's limit without `max_tokens`; None is the limit of the body's API.
     """
-    if default is None and isinstance(body, CompletionBody):
-        default = DEFAULT_COMPLETION_TOKENS
-    if sampling.max_tokens is not None or default is None:
-        return sampling
-    room = max(1, info.max_model_len - prompt_len)
-    wanted = max(default, sampling.min_tokens)
-    return replace(sampling, max_tokens=min(wanted, room))
+    wanted = sampling.max_tokens
+    if wanted is None:
+        if default is None:
+            default = body.default_max_tokens
+        if default is None:
+            return sampling
+        wanted = max(default, sampling.min_tokens)
+    limit = min(wanted, max(1, info.max_model_len - prompt_len))
+    return sampling if limit == sampling.max_tokens else replace(sampling, max_tokens=limit)
 
 
 def _check_allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] | None:

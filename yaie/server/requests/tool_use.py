@@ -9,17 +9,20 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.base.types import Grammar
+from yaie.engine.grammar.schema_keywords import check_compiles
+from yaie.engine.grammar.tool_schemas import relax_tools
+from yaie.server.requests.checks import plain
 from yaie.server.schemas.chat import ChatBody, FieldNames
-from yaie.text.chat_template import MAX_TOOLS
 from yaie.text.formats.output_format import OutputFormat, Use
 from yaie.text.formats.tool import Tool
 from yaie.text.output_parts import OutputParser
+from yaie.text.plain_messages import MAX_TOOLS
 from yaie.text.tokenizer import Tokenizer
 
-_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+_NAME = re.compile(r"[A-Za-z0-9_.:/\-]{1,256}")
 _FORMS = (
-    "must be 'none', 'auto', 'required', an object of type 'function' with the name of one of the "
-    "tools, or an object of type 'allowed_tools'"
+    "must be 'none', 'auto', 'required', an object of type 'function' or 'custom' with the name of "
+    "one of the tools, or an object of type 'allowed_tools'"
 )
 
 
@@ -29,6 +32,7 @@ class ToolUse:
 
     shown: list[dict[str, Any]] | None = None  # to the model, by its template
     tools: tuple[Tool, ...] = ()  # that the model may call
+    places: tuple[str, ...] = ()  # of their schemas, in the client's names
     use: Use = "free"
     max_calls: int | None = None
     choice_field: str = "tool_choice"  # the client's name
@@ -42,15 +46,30 @@ def check_tools(body: ChatBody) -> ToolUse:
         return ToolUse()
     if kind == "none":
         return ToolUse(use="none")
-    shown = [tool for tool in body.tools if tool["function"]["name"] in allowed]
+    places = [at for at, tool in enumerate(body.tools) if tool["function"]["name"] in allowed]
+    shown = [body.tools[at] for at in places]
     is_single = kind == "named" or body.parallel_tool_calls is False
     return ToolUse(
         shown=shown,
         tools=tuple(Tool.of(tool) for tool in shown),
+        places=tuple(
+            f"{body.names.tools}[{at}]{body.names.inner(at)}.{body.names.parameters}"
+            for at in places
+        ),
         use="forced" if kind in ("required", "named") else "free",
         max_calls=1 if is_single else None,
         choice_field=body.names.tool_choice,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """Parser and grammar of the answers to a chat."""
+
+    make_parser: Callable[[], OutputParser]
+    grammar: Grammar | None
+    # Keywords that the grammar omits from the tools' schemas, as `tools.NAME.KEYWORD`.
+    ignored: tuple[str, ...]
 
 
 def answer_format(
@@ -59,11 +78,12 @@ def answer_format(
     tokenizer: Tokenizer,
     prompt: Sequence[int],
     answer: Grammar | None = None,
-) -> tuple[Callable[[], OutputParser], Grammar | None]:
-    """Return the parser of a chat's answers, and their grammar.
+) -> AnswerFormat:
+    """Return the format of a chat's answers.
 
     `answer` is the grammar of an answer without calls. Raises `UnsupportedParameter` if the model
-    has no form of calls to force.
+    has no form of calls to force, and `InvalidRequest` for a schema that no grammar can hold where
+    it must: of a strict tool, or of the answer.
     """
     if tool_use.use == "forced" and form.syntax is None:
         raise UnsupportedParameter(
@@ -73,15 +93,25 @@ def answer_format(
         )
     thinking = form.thinking_in(tokenizer, prompt)
     tools = tool_use.tools
+    held: Sequence[Tool] = tools
+    lost: list[str] = []
+    if form.syntax is not None and form.writes_calls(tools, tokenizer, tool_use.use, answer):
+        held, lost = relax_tools(tools, form.syntax, tool_use.places)
     grammar = form.grammar(
-        tools,
+        held,
         tokenizer,
         use=tool_use.use,
         thinking=thinking,
         is_parallel=tool_use.max_calls is None,
         answer=answer,
     )
-    return form.parser(tools, thinking=thinking, max_calls=tool_use.max_calls), grammar
+    if answer is not None and grammar is not answer:
+        check_compiles(answer)  # the engine would name a place in the grammar of all
+    return AnswerFormat(
+        form.parser(tools, thinking=thinking, max_calls=tool_use.max_calls),
+        grammar,
+        tuple(f"tools.{plain(each)}" for each in lost),
+    )
 
 
 def _functions(tools: list[Any], fields: FieldNames) -> set[str]:
@@ -95,13 +125,15 @@ def _functions(tools: list[Any], fields: FieldNames) -> set[str]:
     for at, tool in enumerate(tools):
         where = f"{fields.tools}[{at}]"
         if isinstance(tool, dict) and tool.get("type") != "function":
-            raise InvalidRequest(f"{where}.type must be 'function'", param=f"{where}.type")
+            raise InvalidRequest(
+                f"{where}.type must be 'function' or 'custom'", param=f"{where}.type"
+            )
         function = tool.get("function") if isinstance(tool, dict) else None
         if not isinstance(function, dict):
             raise InvalidRequest(
                 f"{where} must be an object with a function that has a name", param=where
             )
-        where += fields.function
+        where += fields.inner(at)
         name = _name(function.get("name"), f"{where}.name")
         if name in names:
             raise InvalidRequest(
@@ -122,7 +154,7 @@ def _functions(tools: list[Any], fields: FieldNames) -> set[str]:
 def _name(name: object, where: str) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidRequest(
-            f"{where} must be 1 to 64 letters, digits, '_', '-' or '.'", param=where
+            f"{where} must be 1 to 256 letters, digits, '_', '-', '.', ':' or '/'", param=where
         )
     return name
 
@@ -142,11 +174,7 @@ def _read_choice(choice: object, functions: set[str], fields: FieldNames) -> tup
     if choice is None or choice in ("none", "auto"):
         return str(choice or "auto"), functions
     kind = choice.get("type") if isinstance(choice, dict) else None
-    if kind == "custom":
-        raise UnsupportedParameter(
-            f"{where} of type 'custom' is not supported; use 'function'", param=where
-        )
-    if choice != "required" and kind not in ("function", "allowed_tools"):
+    if choice != "required" and kind not in ("function", "custom", "allowed_tools"):
         raise InvalidRequest(f"{where} {_FORMS}", param=where)
     if not functions:
         raise InvalidRequest(
@@ -156,7 +184,7 @@ def _read_choice(choice: object, functions: set[str], fields: FieldNames) -> tup
         )
     if not isinstance(choice, dict):
         return "required", functions
-    if kind == "function":
+    if kind != "allowed_tools":
         return "named", {_reference(choice, functions, where, fields)}
     return _read_allowed(choice.get("allowed_tools", choice), functions, fields)
 
@@ -176,13 +204,13 @@ def _read_allowed(given: object, functions: set[str], fields: FieldNames) -> tup
 
 
 def _reference(given: object, functions: set[str], where: str, fields: FieldNames) -> str:
-    """Return the name of a function that a choice refers to."""
-    inner = given.get("function", given) if isinstance(given, dict) else None
+    """Return the name of a tool that a choice refers to."""
+    is_custom = isinstance(given, dict) and given.get("type") == "custom"
+    own = ".custom" if is_custom else fields.function
+    inner = given.get(own[1:] or "function", given) if isinstance(given, dict) else None
     name = inner.get("name") if isinstance(inner, dict) else None
     if not isinstance(name, str) or name not in functions:
         known = f"one of the {fields.tools}"
         shown = f"{name[:64]!r} is not {known}" if isinstance(name, str) else "has no name"
-        raise InvalidRequest(
-            f"{where}{fields.function}.name must be the name of {known}: {shown}", param=where
-        )
+        raise InvalidRequest(f"{where}{own}.name must be the name of {known}: {shown}", param=where)
     return name

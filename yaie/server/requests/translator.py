@@ -16,7 +16,7 @@ from typing import Any, Self
 import msgspec
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.base.types import (
     MAX_SEQUENCES_PER_REQUEST,
     EngineInfo,
@@ -25,15 +25,16 @@ from yaie.base.types import (
 )
 from yaie.server.requests.call import Call, Caller, NextTurn
 from yaie.server.requests.checks import (
+    MAX_NAMED_IGNORED,
     chat_logprobs,
     check_common,
-    field_name,
     first_given,
     list_ignored,
     prompt_logprobs,
     thinking_budget,
 )
 from yaie.server.requests.conversation import Conversation, make_conversation
+from yaie.server.requests.custom_tools import with_functions
 from yaie.server.requests.digests import Digest
 from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
@@ -49,8 +50,7 @@ from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.shared_fields import GenerationBody
-from yaie.text.chat_template import ChatTemplate
-from yaie.text.formats.output_format import detect_format
+from yaie.text.chat_template import ChatPrompt, ChatTemplate
 from yaie.text.tokenizer import Tokenizer
 
 _SETTINGS = (
@@ -68,10 +68,11 @@ class Translator:
         info: EngineInfo,
         tool_call_parser: str = "auto",
         defaults: RequestDefaults | None = None,
+        *,
+        trust_markers: bool = False,
     ) -> None:
         self.tokenizer = tokenizer
-        self._tool_call_parser = tool_call_parser
-        self._chat = ChatTemplate(tokenizer)
+        self._chat = ChatTemplate(tokenizer, tool_call_parser, trust_markers=trust_markers)
         self.prompts = Prompts(tokenizer, info)
         self._info = info
         self._defaults = defaults or RequestDefaults()
@@ -91,7 +92,11 @@ class Translator:
 
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
-        call = self._chat_call(with_tools(body))
+        custom = with_functions(body)
+        call = self._chat_call(with_tools(custom.body))
+        if custom.names:
+            ignored = (*call.ignored, *custom.ignored)[:MAX_NAMED_IGNORED]
+            call = replace(call, custom_tools=custom.names, ignored=ignored)
         if not calls_functions(body):
             return call
         ignored = tuple(map(restore_name, call.ignored))
@@ -109,17 +114,16 @@ class Translator:
             prompt_logprobs=prompt_logprobs(body),
         )
         conversation = make_conversation(body, tool_use, self._chat.reads)
-        prompt = self._render(conversation, body.messages, longest=self._info.max_model_len)
-        limit_name = field_name("max_tokens", body) or "max_tokens"
-        self.prompts.check(prompt, body.names.messages, body, sampling.max_tokens, limit_name)
+        longest = self._info.max_model_len
+        rendered = self._make_prompt(conversation, longest=longest)
+        prompt = self._encode(conversation, rendered, longest=longest)
+        self.prompts.check(prompt, body.names.messages, body)
         call = self._call("chatcmpl", body, [prompt], sampling)
-        form = detect_format(self._chat.source, self._tool_call_parser)
+        form = self._chat.format
         (request,) = call.requests
-        parser, grammar = answer_format(
-            tool_use, form, self.tokenizer, prompt, answer=request.grammar
-        )
-        request = replace(request, grammar=grammar)
-        ignored = call.ignored
+        answered = answer_format(tool_use, form, self.tokenizer, prompt, answer=request.grammar)
+        request = replace(request, grammar=answered.grammar)
+        ignored = call.ignored + answered.ignored
         if (budget := thinking_budget(body)) is not None:
             thinking = form.thinking_in(self.tokenizer, prompt)
             limit = form.reasoning_limit(budget, self.tokenizer, thinking)
@@ -131,9 +135,11 @@ class Translator:
             call,
             requests=(request,),
             digest=conversation.digest(self._info.model, len(prompt)),
-            make_parser=parser,
+            make_parser=answered.make_parser,
             echoes=read_echo(body),
-            ignored=ignored,
+            hides_reasoning=body.include_reasoning is False,
+            ignored=ignored[:MAX_NAMED_IGNORED],
+            folds=rendered.folds,
             next_turn=self._next_turn(conversation),
         )
 
@@ -145,19 +151,20 @@ class Translator:
             return None
 
         def render(messages: list[dict[str, Any]]) -> list[int]:
-            return self._render(conversation, messages, longest=self._info.max_model_len)
+            longest = self._info.max_model_len
+            prompt = self._make_prompt(conversation, messages, longest)
+            return self._encode(conversation, prompt, longest)
 
         return NextTurn(messages=body.messages, render=render)
 
     def chat_prompt(self, body: ChatBody) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`."""
         conversation = self._read(with_tools(body))
-        return self._render(conversation, conversation.body.messages)
+        return self._encode(conversation, self._make_prompt(conversation))
 
     def chat_text(self, body: ChatBody) -> str:
         """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
-        conversation = self._read(with_tools(body))
-        return self._chat.render_text(conversation.body.messages, **conversation.options)
+        return self._make_prompt(self._read(with_tools(body))).text
 
     def digest(self, body: ChatBody) -> Digest:
         """Return the digest of a conversation. Raises as `chat`."""
@@ -166,20 +173,35 @@ class Translator:
     def _read(self, body: ChatBody) -> Conversation:
         return make_conversation(body, check_tools(body), self._chat.reads)
 
-    def _render(
-        self, conversation: Conversation, messages: list[Any], longest: int | None = None
+    def _make_prompt(
+        self,
+        conversation: Conversation,
+        messages: list[Any] | None = None,
+        longest: int | None = None,
+    ) -> ChatPrompt:
+        """Return the prompt of a conversation, or of other messages with its options.
+
+        Raises `InvalidRequest` if it is to be whole and certainly has more than `longest` tokens.
+        """
+        body = conversation.body
+        given = body.messages if messages is None else messages
+        is_whole = body.truncate_prompt_tokens is None
+        return self._chat.make_prompt(
+            given, **conversation.options, max_tokens=longest if is_whole else None
+        )
+
+    def _encode(
+        self, conversation: Conversation, prompt: ChatPrompt, longest: int | None = None
     ) -> list[int]:
-        """Return the token ids of a conversation's `messages`.
+        """Return the token ids of a conversation's prompt.
 
         Raises `InvalidRequest` if they are certainly more than `longest`.
         """
         body = conversation.body
         max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
-        kept = self.prompts.count_kept(body, max_tokens)
-        prompt = self._chat.render(
-            messages, max_tokens=longest if kept is None else None, **conversation.options
-        )
-        return prompt if kept is None else prompt[-kept:]
+        kept = self.prompts.find_kept(body, max_tokens)
+        ids = self._chat.encode(prompt, longest if kept is None else None)
+        return ids if kept is None else ids[kept]
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""
@@ -290,6 +312,11 @@ class Translator:
             names_by_id=bool(body.return_tokens_as_token_ids),
             prompt_copies=1 if prefix == "chatcmpl" or body.prompt_logprobs is None else sampling.n,
         )
+
+    @property
+    def has_chat_template(self) -> bool:
+        """True if the tokenizer has a chat template."""
+        return self.tokenizer.has_chat_template
 
     def reads(self, name: str) -> bool:
         """Return whether the chat template reads a variable."""

@@ -43,7 +43,7 @@ class Follower:
     """One reader: an iterator over events, until the reply ends."""
 
     def __init__(self, events: Sequence[bytes], *, skip: int = 0) -> None:
-        """Begin with `events`; leave out the first `skip` of the later ones."""
+        """Begin with `events`; skip the first `skip` later events."""
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._skip = skip

@@ -1,11 +1,12 @@
-"""Fields of `/v1/responses` in the form of chats: tools, formats, and names in errors."""
+"""Fields of `/v1/responses` in the form of chats: checks, formats, and names in errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.errors import InvalidRequest
 from yaie.server.requests.checks import check_unused, list_reported, plain
 from yaie.server.schemas.chat import FieldNames
 from yaie.server.schemas.responses import ResponsesBody
@@ -64,46 +65,6 @@ def without_effect(body: ResponsesBody) -> list[str]:
     return names
 
 
-def chat_tools(body: ResponsesBody) -> tuple[list[Any] | None, Any]:
-    """Return the tools and the tool choice of a body in the form of chats."""
-    tools = [_chat_tool(tool, f"tools[{at}]") for at, tool in enumerate(body.tools or ())]
-    choice = body.tool_choice
-    if not isinstance(choice, Mapping):
-        return tools or None, choice
-    kind = choice.get("type")
-    if kind == "function":
-        name = _name(choice, "tool_choice")
-        return tools or None, {"type": "function", "function": {"name": name}}
-    if kind == "allowed_tools":
-        return tools or None, dict(choice)
-    raise UnsupportedParameter(
-        f"tool_choice.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
-        "'function' or 'allowed_tools'",
-        param="tool_choice.type",
-    )
-
-
-def _chat_tool(tool: object, where: str) -> dict[str, Any]:
-    if not isinstance(tool, Mapping):
-        raise InvalidRequest(f"{where} must be an object", param=where)
-    kind = tool.get("type")
-    if kind != "function":
-        raise UnsupportedParameter(
-            f"{where}.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
-            "'function', a tool that the client runs",
-            param=f"{where}.type",
-        )
-    function = {name: value for name, value in tool.items() if name != "type" and value is not None}
-    return {"type": "function", "function": function | {"name": _name(tool, where)}}
-
-
-def _name(tool: Mapping[str, Any], where: str) -> str:
-    name = tool.get("name")
-    if not isinstance(name, str) or not name:
-        raise InvalidRequest(f"{where}.name must be a non-empty string", param=f"{where}.name")
-    return name
-
-
 def chat_format(body: ResponsesBody) -> dict[str, Any] | None:
     """Return `text.format` as the `response_format` of a chat."""
     given = None if body.text is None else body.text.format
@@ -134,10 +95,14 @@ _NAMES = {
 }
 
 
-def translate_name(field: str, sources: Sequence[str] = ()) -> str:
-    """Return this API's name of a chat's field. `sources`: the place of each message here."""
-    if not field.startswith("messages["):
+def translate_name(field: str, places: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
+    """Return this API's name of a chat's field.
+
+    `places`: where each message and each tool of the chat is here.
+    """
+    name, bracket, rest = field.partition("[")
+    number, _, rest = rest.partition("]")
+    if not bracket or name not in ("messages", "tools"):
         return _NAMES.get(field, field)
-    number, _, rest = field.removeprefix("messages[").partition("]")
-    at = int(number)
-    return (sources[at] if at < len(sources) else "input") + rest
+    found, at = places.get(name, ()), int(number)
+    return (found[at] if at < len(found) else _NAMES.get(name, name)) + rest

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from yaie.server.replies.custom_input import CustomInput
+from yaie.server.responses_api.call_forms import CUSTOM, FUNCTION, ClientTool, tool_of
 from yaie.server.responses_api.items import new_id
 from yaie.server.responses_api.response_store import Item
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
@@ -29,11 +31,13 @@ class Cuts:
 class _Open:
     """The item that grows."""
 
-    kind: Literal["message", "reasoning", "function_call"]
+    kind: Literal["message", "reasoning", "call"]
     item_id: str
     output_index: int
-    call: ToolCallPart | None = None  # the first part of a function call
+    tool: ClientTool | None = None  # of a call
+    call_index: int | None = None
     call_id: str = ""
+    custom: CustomInput | None = None  # of a call whose tool takes text
     texts: list[str] = field(default_factory=list)
     logprobs: list[Any] = field(default_factory=list)
     cuts: list[tuple[int, int]] = field(default_factory=list)
@@ -61,24 +65,27 @@ class _Open:
 
     def item(self, status: Status) -> Item:
         """Return the item; in progress it is still without content."""
+        if self.tool is not None:
+            text = "" if status == "in_progress" else self.text
+            return {"id": self.item_id, **self.tool.item(self.call_id, text, status)}
         content = [] if status == "in_progress" else [self.content()]
         item: Item = {"id": self.item_id, "type": self.kind, "status": status}
         if self.kind == "reasoning":
             return item | {"summary": [], "content": content}
-        if self.kind == "message":
-            return item | {"role": "assistant", "content": content}
-        assert self.call is not None
-        arguments = "" if status == "in_progress" else self.text
-        return item | {"call_id": self.call_id, "name": self.call.name, "arguments": arguments}
+        return item | {"role": "assistant", "content": content}
 
 
 class OutputItems:
     """Items of one response. Parts come in; events go out, and finished items stay.
 
-    The items do not depend on the size of the parts. `make_id` takes the prefix of an id.
+    The items do not depend on the size of the parts. `find` takes the name of a function and
+    returns the tool; `make_id` takes the prefix of an id.
     """
 
-    def __init__(self, make_id: Callable[[str], str] = new_id) -> None:
+    def __init__(
+        self, find: Callable[[str], ClientTool], make_id: Callable[[str], str] = new_id
+    ) -> None:
+        self._find = find
         self._make_id = make_id
         self._ended_cuts: list[list[tuple[int, int]]] = []
         self._done: list[Item] = []
@@ -98,9 +105,9 @@ class OutputItems:
                     yield from self._open_item("reasoning")
                     yield self._reasoning_delta(part.text)
             else:
-                yield from self._open_item("function_call", part)
+                yield from self._open_item("call", part)
                 if part.arguments:
-                    yield self._arguments_delta(part.arguments)
+                    yield from self._grow_call(part.arguments)
 
     def end(self, status: Status) -> Iterator[Event]:
         """Finish the last item with this status; return the events. A message is always there."""
@@ -120,25 +127,30 @@ class OutputItems:
         return Cuts([*self._ended_cuts, *growing], len(self._ended_cuts))
 
     def _open_item(
-        self,
-        kind: Literal["message", "reasoning", "function_call"],
-        call: ToolCallPart | None = None,
+        self, kind: Literal["message", "reasoning", "call"], call: ToolCallPart | None = None
     ) -> Iterator[Event]:
         """Make an item of this kind the open one, unless it is."""
         last = self._open
-        if last is not None and last.kind == kind and _index(last.call) == _index(call):
+        index = None if call is None else call.index
+        if last is not None and last.kind == kind and last.call_index == index:
             return
         yield from self._close_item("completed")
-        prefix = {"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
-        new = self._open = _Open(kind, self._make_id(prefix), len(self._done), call)
-        if call is not None:
-            new.call_id = call.call_id or f"call_{uuid.uuid4().hex[:24]}"
+        if call is None:
+            prefix = {"message": "msg", "reasoning": "rs"}[kind]
+            new = _Open(kind, self._make_id(prefix), len(self._done))
+        else:
+            tool = self._find(call.name)
+            call_id = call.call_id or f"call_{uuid.uuid4().hex[:24]}"
+            item_id = self._make_id(tool.form.prefix)
+            new = _Open(kind, item_id, len(self._done), tool, index, call_id)
+            new.custom = CustomInput() if tool.form is CUSTOM else None
+        self._open = new
         yield {
             "type": "response.output_item.added",
             "output_index": new.output_index,
             "item": new.item("in_progress"),
         }
-        if kind != "function_call":
+        if call is None:
             yield {
                 "type": "response.content_part.added",
                 **new.place,
@@ -171,15 +183,21 @@ class OutputItems:
             "delta": text,
         }
 
-    def _arguments_delta(self, text: str) -> Event:
+    def _grow_call(self, arguments: str) -> Iterator[Event]:
         assert self._open is not None
-        self._open.texts.append(text)
-        self._open.cuts.append((len(text), 0))
-        return {
-            "type": "response.function_call_arguments.delta",
-            **self._open.place,
-            "delta": text,
-        }
+        custom = self._open.custom
+        yield from self._call_delta(arguments if custom is None else custom.push(arguments))
+
+    def _call_delta(self, text: str) -> Iterator[Event]:
+        call = self._open
+        assert call is not None
+        assert call.tool is not None
+        if not text:
+            return
+        call.texts.append(text)
+        if (event := call.tool.form.event) != "":
+            call.cuts.append((len(text), 0))
+            yield {"type": f"response.{event}.delta", **call.place, "delta": text}
 
     def _close_item(self, status: Status) -> Iterator[Event]:
         """Finish the open item, if any."""
@@ -188,13 +206,14 @@ class OutputItems:
             return
         if last.kind == "message" and self._logprobs:  # as of an end token
             yield self._text_delta("")
-        if last.kind == "function_call":
-            yield {
-                "type": "response.function_call_arguments.done",
-                **last.place,
-                "name": last.call.name if last.call else "",
-                "arguments": last.text,
-            }
+        if last.tool is not None:
+            if last.custom is not None:
+                yield from self._call_delta(last.custom.end())
+            form = last.tool.form
+            if form.event:
+                named = {"name": last.tool.name} if form is FUNCTION else {}
+                done = {**last.place, **named, form.field: last.text}
+                yield {"type": f"response.{form.event}.done", **done}
         else:
             is_text = last.kind == "message"
             part = {**last.place, "content_index": 0}
@@ -216,10 +235,6 @@ class OutputItems:
         }
 
 
-def _index(call: ToolCallPart | None) -> int | None:
-    return None if call is None else call.index
-
-
 def replay(document: dict[str, Any], cuts: Cuts) -> Iterator[Event]:
     """Yield the events of a response, without numbers; the last one only if it has ended."""
     status = document["status"]
@@ -239,24 +254,25 @@ def replay(document: dict[str, Any], cuts: Cuts) -> Iterator[Event]:
 
 def _items(output: list[Any], cuts: Cuts) -> Iterator[Event]:
     ids = iter([item["id"] for item in output])
-    made = OutputItems(lambda prefix: next(ids))
+    tools = {str(at): tool_of(item) for at, item in enumerate(output) if "call_id" in item}
+    made = OutputItems(lambda at: tools[at], lambda prefix: next(ids))
     for at, item in enumerate(output):
-        is_call = item["type"] == "function_call"
-        if is_call:
-            yield from made.push([ToolCallPart(at, item["name"], "", item["call_id"])])
-        content = {} if is_call else item["content"][0]
-        text = item["arguments"] if is_call else content["text"]
-        logprobs = content.get("logprobs", [])
-        for num_characters, num_logprobs in cuts.deltas[at] if at < len(cuts.deltas) else ():
+        sizes = cuts.deltas[at] if at < len(cuts.deltas) else ()
+        if "call_id" in item:
+            yield from made.push([ToolCallPart(at, str(at), "", item["call_id"])])
+            for piece in tools[str(at)].form.pieces(item, [size for size, _ in sizes]):
+                yield from made.push([ToolCallPart(at, arguments=piece)])
+            continue
+        content = item["content"][0]
+        text, logprobs = content["text"], content.get("logprobs", [])
+        make = ReasoningPart if item["type"] == "reasoning" else TextPart
+        for num_characters, num_logprobs in sizes:
             piece, text = text[:num_characters], text[num_characters:]
-            parts = [_part(item["type"], at, piece)] if piece else []
-            yield from made.push(parts, logprobs[:num_logprobs])
+            yield from made.push([make(piece)] if piece else [], logprobs[:num_logprobs])
             logprobs = logprobs[num_logprobs:]
     if output and cuts.num_ended == len(output):
-        yield from made.end(output[-1]["status"])
+        yield from made.end(_ending(output[-1]["status"]))
 
 
-def _part(kind: str, index: int, text: str) -> Part:
-    if kind == "function_call":
-        return ToolCallPart(index, arguments=text)
-    return ReasoningPart(text) if kind == "reasoning" else TextPart(text)
+def _ending(status: str) -> Status:
+    return "completed" if status == "completed" else "incomplete"

@@ -46,7 +46,7 @@ class ResponseObject(GenerationReply):
         super().__init__(generation, tokenizer, notes)
         assert isinstance(self.call.body, Turn)
         self._turn = self.call.body
-        self._items = OutputItems()
+        self._items = OutputItems(self._turn.tools.find)
         self._num_events = 0
         self._finish_reason: str | None = None
         self._parse_fault = ""
@@ -68,6 +68,11 @@ class ResponseObject(GenerationReply):
     def so_far(self) -> bytes:
         """Return the response as JSON, with the output so far."""
         return msgspec.json.encode(self._describe_progress())
+
+    def input_items(self) -> list[Item]:
+        """Return the items that the model sees: earlier turns, then this turn's input."""
+        before = self._turn.before
+        return [*([] if before is None else before.items()), *self._turn.items]
 
     def begin(self, run_later: RunLater, in_thread: InThread) -> bytes | Follower | None:
         """See `GenerationReply.begin`; returns the queued response, or its events."""
@@ -201,7 +206,9 @@ class ResponseObject(GenerationReply):
             link = Link(self._turn.before, self._turn.items, document["output"])
             raw = msgspec.json.encode(document)
             cuts = msgspec.json.encode(self._items.cuts())
-            document["store"] = place.store.put(place.tenant, document["id"], raw, link, cuts)
+            document["store"] = place.store.put(
+                place.tenant, document["id"], raw, link, cuts, is_in_batch=place.is_in_batch
+            )
         self._last = document
 
     def _document(self, status: str, output: list[Item]) -> dict[str, Any]:
@@ -276,11 +283,15 @@ def _about(turn: Turn) -> dict[str, Any]:
         "store": turn.is_stored,
         "text": {"format": (None if text is None else text.format) or {"type": "text"}},
         "tool_choice": "auto" if body.tool_choice is None else body.tool_choice,
-        "tools": [{"parameters": None, "strict": None, **tool} for tool in body.tools or ()],
+        "tools": [
+            {"parameters": None, "strict": None, **tool} if tool["type"] == "function" else tool
+            for tool in body.tools or ()
+        ],
         "top_logprobs": body.top_logprobs or 0,
         "truncation": body.truncation or "disabled",
         "usage": None,
         "user": body.user,
+        **({"warnings": warnings} if (warnings := turn.warnings) else {}),
     }
 
 

@@ -1,19 +1,20 @@
 """`ResponseStore`: finished responses by id, for `previous_response_id` and their retrieval.
 
-Bounded by bytes and by number; the least recently used responses are removed first. A response of
-one tenant does not exist for another.
+Bounded by bytes and by number; the tenant that holds the most loses its least recently used
+response first. A response of one tenant does not exist for another.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import msgspec
+
+from yaie.base.fair_shares import FairShares
 
 Item = dict[str, Any]
 
@@ -28,7 +29,7 @@ class Link:
     """
 
     __slots__ = (
-        "before", "item_ids", "num_bytes", "num_holders", "num_input", "raw", "total_bytes"
+        "before", "item_ids", "num_bytes", "num_holders", "num_input", "raw", "share", "total_bytes"
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +43,7 @@ class Link:
         self.num_bytes = len(self.raw) + OVERHEAD_BYTES
         self.total_bytes: int = self.num_bytes + (0 if before is None else before.total_bytes)
         self.num_holders = 0  # stored responses and later links
+        self.share = ""  # that its bytes count in, once it is held
 
     def items(self) -> list[Item]:
         """Return the items of the whole conversation up to this turn."""
@@ -72,6 +74,9 @@ class RunningResponse(Protocol):
     def cancel(self) -> bytes:
         """End the generation; return the cancelled response as JSON."""
 
+    def input_items(self) -> list[Item]:
+        """Return the items that the model sees in this turn."""
+
     def follow(self, after: int) -> AsyncIterable[bytes]:
         """Return the events with numbers above `after`, those to come included."""
 
@@ -79,12 +84,13 @@ class RunningResponse(Protocol):
 class _Stored:
     """One response: its document and the cuts of its stream as JSON, and the conversation."""
 
-    __slots__ = ("cuts", "document", "link")
+    __slots__ = ("cuts", "document", "link", "share")
 
-    def __init__(self, document: bytes, link: Link, cuts: bytes) -> None:
+    def __init__(self, document: bytes, link: Link, cuts: bytes, share: str) -> None:
         self.document = document
         self.link = link
         self.cuts = cuts
+        self.share = share
 
     @property
     def num_bytes(self) -> int:
@@ -97,14 +103,19 @@ class ResponseStore:
     def __init__(self, max_bytes: int, max_responses: int = MAX_RESPONSES) -> None:
         self.max_bytes = max_bytes
         self.max_responses = max_responses
-        self.num_bytes = 0
-        self._responses: OrderedDict[tuple[str, str], _Stored] = OrderedDict()
+        self._responses: dict[tuple[str, str], _Stored] = {}
+        self._shares: FairShares[tuple[str, str]] = FairShares()
         self._items: dict[tuple[str, str], Link] = {}
         self._running: WeakValueDictionary[tuple[str, str], RunningResponse] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._responses)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all responses and their conversations."""
+        return self._shares.num_bytes
 
     @property
     def is_on(self) -> bool:
@@ -116,29 +127,44 @@ class ResponseStore:
         self._running[tenant, response_id] = running
 
     def running(self, tenant: str, response_id: str) -> RunningResponse | None:
-        """Return a response that is being generated, or None. For the thread of `begin` only."""
+        """Return a response that is being generated, or None.
+
+        Only the thread of `begin` may use more of it than its existence.
+        """
         found = self._running.get((tenant, response_id))
         return found if found is not None and found.is_running else None
 
     def put(
-        self, tenant: str, response_id: str, document: bytes, link: Link, cuts: bytes = b""
+        self,
+        tenant: str,
+        response_id: str,
+        document: bytes,
+        link: Link,
+        cuts: bytes = b"",
+        *,
+        is_in_batch: bool = False,
     ) -> bool:
-        """Store a response, or replace it; return False if it exceeds the whole store.
+        """Store a response, or replace it; return False if the tenant has no room for it.
 
-        `cuts`: its delta sizes as JSON, for streams.
+        `cuts`: its delta sizes as JSON, for streams. Responses of batches have a separate share, so
+        that a batch removes no response of a client that waits.
         """
-        stored = _Stored(document, link, cuts)
+        key, share = (tenant, response_id), f"{tenant}\0batches" if is_in_batch else tenant
+        stored = _Stored(document, link, cuts, share)
         if stored.num_bytes + link.total_bytes > self.max_bytes:
             return False
         with self._lock:
-            if (tenant, response_id) in self._responses:
-                self._remove((tenant, response_id))
-            self._responses[tenant, response_id] = stored
-            self.num_bytes += stored.num_bytes
-            self._hold(tenant, link)
-            while self.num_bytes > self.max_bytes or len(self._responses) > self.max_responses:
-                self._remove(next(iter(self._responses)))
-        return True
+            if key in self._responses:
+                self._remove(key)
+            self._responses[key] = stored
+            self._shares.add(share, key)
+            self._shares.charge(share, stored.num_bytes)
+            self._hold(tenant, share, link)
+            while self.num_bytes > self.max_bytes:
+                self._remove(self._shares.next_to_leave())
+            while len(self._responses) > self.max_responses:
+                self._remove(self._shares.next_to_leave(by_number=True))
+            return key in self._responses
 
     def document(self, tenant: str, response_id: str) -> bytes | None:
         """Return a response as JSON, or None."""
@@ -176,21 +202,23 @@ class ResponseStore:
         with self._lock:
             stored = self._responses.get((tenant, response_id))
             if stored is not None:
-                self._responses.move_to_end((tenant, response_id))
+                self._shares.add(stored.share, (tenant, response_id))
             return stored
 
     def _remove(self, key: tuple[str, str]) -> None:
         stored = self._responses.pop(key)
-        self.num_bytes -= stored.num_bytes
+        self._shares.remove(stored.share, key)
+        self._shares.charge(stored.share, -stored.num_bytes)
         self._release(key[0], stored.link)
 
-    def _hold(self, tenant: str, held: Link) -> None:
+    def _hold(self, tenant: str, share: str, held: Link) -> None:
         link: Link | None = held
         while link is not None:
             link.num_holders += 1
             if link.num_holders > 1:
                 return  # counted, with all links before it
-            self.num_bytes += link.num_bytes
+            link.share = share
+            self._shares.charge(share, link.num_bytes)
             self._items.update({(tenant, item_id): link for item_id in link.item_ids})
             link = link.before
 
@@ -200,7 +228,7 @@ class ResponseStore:
             link.num_holders -= 1
             if link.num_holders:
                 return
-            self.num_bytes -= link.num_bytes
+            self._shares.charge(link.share, -link.num_bytes)
             for item_id in link.item_ids:
                 if self._items.get((tenant, item_id)) is link:
                     del self._items[tenant, item_id]
@@ -213,3 +241,4 @@ class StoreAccess:
 
     store: ResponseStore
     tenant: str
+    is_in_batch: bool = False

@@ -7,7 +7,7 @@ from html import escape
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.server.http.body import json_reply
 from yaie.server.schemas.probes import AboutServer, VersionReply
 from yaie.server.schemas.reply_struct import describe_reply

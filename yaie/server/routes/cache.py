@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 from functools import partial
 
 import msgspec
@@ -24,8 +23,8 @@ from yaie.base.queries import (
 from yaie.base.types import EngineState
 from yaie.server.explain.explain_queries import Prompts, both_prompts, explain_prompt
 from yaie.server.explain.explanation import NUM_SHOWN, compare_prompts
+from yaie.server.http.api_keys import has_admin_key
 from yaie.server.http.body import json_reply, read_body
-from yaie.server.http.middleware import read_keys
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
 from yaie.server.replies.delivery import ClientGone, unless_gone
@@ -178,8 +177,7 @@ def _check_admin(request: Request, admin_key: str | None) -> None:
         raise AuthenticationFailed(
             "cache administration is disabled; start the server with YAIE_ADMIN_KEY"
         )
-    given = read_keys(request.scope)
-    if not any(hmac.compare_digest(key, admin_key.encode()) for key in given):
+    if not has_admin_key(request.scope, admin_key):
         raise AuthenticationFailed(
             "the admin key is wrong or missing; send Authorization: Bearer <YAIE_ADMIN_KEY>"
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import msgspec
@@ -15,9 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
-from yaie.server.http.body import read_body
+from yaie.server.http.body import EVENTS, read_body
 from yaie.server.http.http_errors import RequestTimedOut, timeout_error
-from yaie.server.http.openapi import EVENTS
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
 from yaie.server.ops.tracing import trace_of
@@ -47,6 +46,14 @@ def as_it_is(request: Request, body: Body) -> Body:
     return body
 
 
+Command = Callable[[Service, ReadRequest[Any]], Awaitable[Response]]
+
+
+def no_command(body: object) -> Command | None:
+    """Return None: every body wants text."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint(Generic[Body]):
     """Everything that distinguishes one completion endpoint from another."""
@@ -57,6 +64,8 @@ class Endpoint(Generic[Body]):
     # Adds state of the server to a body before it is translated.
     prepare: Callable[[Request, Body], Body] = as_it_is
     examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
+    # Returns the answer to a body that wants no text, such as the load of a model.
+    command_of: Callable[[Body], Command | None] = no_command
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -67,6 +76,11 @@ class Endpoint(Generic[Body]):
     def answers(self) -> dict[int | str, dict[str, Any]]:
         """The answer with status 200 for the OpenAPI page, whole and as a stream."""
         answer = describe_reply(self.reply.whole)
+        if self.reply.media_type != EVENTS:
+            answer["description"] = "The answer, whole or as one JSON object a line"
+            line = {"schema": reference_to(self.reply.event)}
+            answer["content"][self.reply.media_type] = line
+            return {200: answer}
         answer["description"] = "The answer, whole or as server-sent events"
         chunk = {
             "type": "string",
@@ -103,16 +117,23 @@ class Endpoint(Generic[Body]):
             try:
                 with service.expect_request():
                     read = await self._read(request, service)
-                    if read.model.is_resident:
-                        used.enter_context(service.use_resident(read.model))
+                    command = self.command_of(read.body)
+                    if command is None and read.model.is_resident:
+                        used.enter_context(service.model_pool.use(read.model))
                         call = await self._translate(service, read)
                     else:
                         call = None
+                if command is not None:
+                    answer = await command(service, read)
+                    ends.run(None)
+                    return answer
                 if call is None:  # an idle engine waits for no load of another model
                     with trace_of(request.scope).step("load"):
                         used.enter_context(
                             await service.use(read.model, request.receive, read.deadline)
                         )
+                    load_s = asyncio.get_running_loop().time() - read.arrived_at
+                    read = replace(read, load_s=load_s)
                     call = await self._translate(service, read)
                 notes = NO_NOTES
                 for hook in service.hooks:
@@ -137,13 +158,13 @@ class Endpoint(Generic[Body]):
         written = await service.write_in_thread(
             lambda: msgspec.json.encode(found[0] if only else found)
         )
-        return Response(written, headers=_name_ignored(call), media_type="application/json")
+        return Response(written, headers=_report(call), media_type="application/json")
 
     async def _read(self, request: Request, service: Service) -> ReadRequest[Body]:
         with trace_of(request.scope).step("read"):
             body = self.prepare(request, await read_body(request, self.schema))
         wanted_s = getattr(body, "request_timeout_s", None)  # checked by the translator
-        timeout_s = service.settings.request_timeout_s
+        timeout_s = getattr(request.state, "timeout_s", service.settings.request_timeout_s)
         if isinstance(wanted_s, int | float) and 0 < wanted_s < timeout_s:
             timeout_s = float(wanted_s)
         deadline = asyncio.get_running_loop().time() + timeout_s
@@ -179,11 +200,12 @@ class Endpoint(Generic[Body]):
             request.state.request_id,
             read.deadline,
             timeout_s=read.timeout_s,
+            load_s=read.load_s,
         )
         generation.at_close.append(ends.run)
         for hook in service.hooks:
             hook.on_open(request, generation)
-        headers = {**_name_ignored(call), **service.response_cache.watch(generation)}
+        headers = {**_report(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:
             reply = self.reply(generation, model.tokenizer, notes)
@@ -200,6 +222,7 @@ class Endpoint(Generic[Body]):
             ping_s = service.settings.stream_ping_s
             first = await first_pieces(request.receive, generation, ping_s)
             is_handed_over = True
+            headers.update(reply.origin())
             write = service.write_in_thread
             return EventStream(generation, reply, first, headers, write, ping_s=ping_s)
         except ClientGone:
@@ -245,8 +268,18 @@ def _add_ranges(properties: dict[str, Any]) -> None:
                     branch.update(minimum=kind.least, maximum=kind.most)
 
 
-def _name_ignored(call: Call) -> dict[str, str]:
-    return {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
+def _report(call: Call) -> dict[str, str]:
+    """Return the headers that tell what a call does differently from its body."""
+    headers = _name_ignored(call.ignored)
+    if call.folds:
+        headers["X-YAIE-Folded-Messages"] = ", ".join(call.folds)
+    if (limit := call.clipped_to) is not None:
+        headers["X-YAIE-Max-Tokens"] = str(limit)
+    return headers
+
+
+def _name_ignored(names: Sequence[str]) -> dict[str, str]:
+    return {"X-YAIE-Ignored-Params": ", ".join(names)} if names else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,5 +315,5 @@ class TokenEndpoint(Generic[Body]):
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
         written = await service.write_in_thread(lambda: msgspec.json.encode(found.reply))
-        headers = {"X-YAIE-Ignored-Params": ", ".join(found.ignored)} if found.ignored else {}
+        headers = _name_ignored(found.ignored)
         return Response(written, headers=headers, media_type="application/json")

@@ -21,12 +21,15 @@ from yaie.base.settings import Settings
 from yaie.server.http.middleware import METRICS, OPEN_PATHS
 from yaie.server.routes import (
     about,
+    batches,
     cache,
     completions,
     docs,
+    files,
     health,
     messages,
     models,
+    ollama,
     operator_tools,
     responses,
     tokens,
@@ -38,16 +41,21 @@ _ROUTERS = (
     completions.router,
     responses.router,
     messages.router,
+    ollama.router,
     completions.render_router,
     tokens.router,
     operator_tools.router,
+    files.router,
+    batches.router,
     cache.router,
     models.router,
+    ollama.models_router,
+    ollama.about_router,
     health.router,
     about.router,
     docs.router,
 )
-_GENERATING_TAGS = {"completions", "responses", "messages"}
+_GENERATING_TAGS = {"completions", "responses", "messages", "ollama"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +69,7 @@ class EndpointConfig:
     path: str
     handler: Handler
     methods: tuple[str, ...] = ("GET",)
-    name: str = ""  # the id of its operation; by default that of the handler
+    name: str = ""  # the id of its operation; by default the handler's
     summary: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ("extensions",)

@@ -12,15 +12,15 @@ from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from yaie.base.errors import EngineUnavailable
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.base.stats import EngineStats
-from yaie.base.tenants import tenant_digest
 from yaie.base.types import EngineState
 from yaie.server.http.body import json_reply
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
-from yaie.server.schemas.probes import ModelState, StateReply, StatsReply, TokenRates
+from yaie.server.ops.metrics_listener import text_reply
+from yaie.server.schemas.probes import KVEventsState, ModelState, StateReply, StatsReply, TokenRates
 from yaie.server.schemas.reply_struct import describe_reply
 
 router = APIRouter(tags=["operation"])
@@ -63,17 +63,16 @@ def _model_state(model: ServedModel) -> ModelState:
         state=model.state,
         reason=model.state_reason,
         memory_bytes=model.memory_bytes if model.is_resident else 0,
+        idle_s=model.idle_s,
         loads=model.num_loads,
         unloads=model.num_unloads,
     )
 
 
 def _hide_tenants(service: Service, stats: EngineStats) -> EngineStats:
-    """Return statistics with tenants by digest: names of users are hashed, as keys are already."""
-    if service.settings.api_keys:
-        return stats
+    """Return statistics with the public names of tenants, which are API keys or users."""
     tenants = tuple(
-        replace(each, tenant=each.tenant and tenant_digest(each.tenant.encode("utf-8", "replace")))
+        replace(each, tenant=service.keyring.public_name(each.tenant))
         for each in stats.waits.tenants
     )
     return replace(stats, waits=replace(stats.waits, tenants=tenants))
@@ -120,23 +119,25 @@ async def readiness(request: Request) -> Response:
 @router.head("/liveness", include_in_schema=False)
 @router.get("/liveness", responses=_PROBE)
 async def liveness(request: Request) -> Response:
-    """Answer 503 if the engine cannot start, else 200: a crashed engine restarts by itself."""
+    """Answer 503 if an engine cannot start, or hung and is not ready again; else 200."""
     service: Service = request.app.state.service
-    if service.state is EngineState.FAILED:
-        return _probe(service, False)
-    return _probe(service, True, status="alive")
+    return _probe(service, True, status="alive") if service.is_alive else _probe(service, False)
 
 
 @router.head("/metrics", include_in_schema=False)
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Return the metrics in Prometheus' text format, or in JSON if `Accept` requests it."""
+    """Return the metrics in Prometheus' text format, or in JSON if `Accept` requests it.
+
+    The series of single API keys are for requests with a key.
+    """
     service: Service = request.app.state.service
     if service.settings.metrics_port is not None:
         raise NotFound("this port does not serve metrics; see YAIE_METRICS_PORT")
+    with_keys = bool(getattr(request.state, "tenant", ""))
     if request.headers.get("accept", "").startswith("application/json"):
-        return json_reply(service.metrics.values())
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return json_reply(service.metrics.values(with_keys=with_keys))
+    return await text_reply(service, with_keys=with_keys)
 
 
 @router.head("/stats", include_in_schema=False)
@@ -148,7 +149,7 @@ async def stats(request: Request) -> Response:
     """
     service: Service = request.app.state.service
     model = service.model(request.query_params.get("model"))
-    numbers = model.stats
+    numbers, events = model.stats, request.app.state.kv_events
     rate = service.rate
     reply = StatsReply(
         **(_state(service) | {"model": model.name}),
@@ -163,6 +164,7 @@ async def stats(request: Request) -> Response:
         if numbers.kv_tokens_unshared
         else 0.0,
         info=model.info,
+        kv_events=None if events is None else KVEventsState(**events.describe()),
         stats=_hide_tenants(service, numbers),
     )
     return json_reply(reply)

@@ -17,19 +17,25 @@ from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
 from yaie.server.requests.checks import MAX_STOPS
 from yaie.server.schemas.models import (
+    AgentModel,
     MessagesModelCard,
     MessagesModelList,
     ModelCapabilities,
     ModelCard,
     ModelLimits,
     ModelList,
+    ReasoningLevel,
 )
 from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.shared_fields import MAX_LISTED
-from yaie.text.chat_template import MAX_MESSAGES, MAX_TOOLS
+from yaie.text.plain_messages import MAX_MESSAGES, MAX_TOOLS
 
 router = APIRouter(tags=["models"])
 MAX_PAGE = 1000
+AGENT_INSTRUCTIONS = (
+    "You are a coding agent in the user's terminal. Use the tools to read, change and run files in "
+    "the workspace until the task is done. Then answer in a few sentences."
+)
 
 
 def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
@@ -39,6 +45,8 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
         card.architecture = info.architecture
         card.dtype = info.dtype
         card.quantization = info.quantization
+        card.execution = info.execution
+        card.execution_reason = info.execution_reason or None
         card.default_max_tokens = model.defaults.max_tokens
         card.default_sampling = model.defaults.sampling_of(info.default_sampling)
         card.limits = ModelLimits(
@@ -59,6 +67,22 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
             chat_template_kwargs=list(abilities.variables),
         )
     return card
+
+
+def _agent_model(model: ServedModel, name: str) -> AgentModel:
+    reads_effort = model.abilities is not None and "reasoning_effort" in model.abilities.variables
+    return AgentModel(
+        slug=name,
+        display_name=name,
+        base_instructions=AGENT_INSTRUCTIONS,
+        context_window=None if model.info is None else model.info.max_model_len,
+        max_context_window=None if model.info is None else model.info.max_model_len,
+        default_reasoning_level="medium" if reads_effort else None,
+        supported_reasoning_levels=[
+            ReasoningLevel(effort=effort, description=f"{effort} effort")
+            for effort in (("low", "medium", "high") if reads_effort else ())
+        ],
+    )
 
 
 def _messages_card(model: ServedModel, name: str) -> MessagesModelCard:
@@ -97,7 +121,8 @@ def _messages_page(cards: list[MessagesModelCard], query: Mapping[str, str]) -> 
 async def list_models(request: Request) -> Response:
     """List the served models; fields of a model are null while it loads.
 
-    With the header `anthropic-version` the list has the form of Anthropic's API.
+    With the header `anthropic-version` the list has the form of Anthropic's API. Else `models` has
+    the catalogue that Codex reads.
     """
     service: Service = request.app.state.service
     named = [(model, name) for model in service.models.values() for name in model.names]
@@ -107,7 +132,8 @@ async def list_models(request: Request) -> Response:
         )
         return json_reply(page)
     cards = [_card(service, model, name) for model, name in named]
-    return json_reply(ModelList(data=cards))
+    catalogue = [_agent_model(model, name) for model, name in named]
+    return json_reply(ModelList(data=cards, models=catalogue))
 
 
 @router.head("/v1/models/{model_id:path}", include_in_schema=False)

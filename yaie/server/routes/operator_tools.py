@@ -8,7 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from yaie.base.errors import AuthenticationFailed, InvalidRequest
-from yaie.server.http.body import json_reply, parse_json, read_body
+from yaie.base.sliced_json import parse_json
+from yaie.server.http.body import json_reply, parse_off_loop, read_body
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
 from yaie.server.schemas.operator_tools import ExecuteBody, ToolList, ToolReply
@@ -65,7 +66,8 @@ async def execute_tool(request: Request) -> Response:
     body = await read_body(request, ExecuteBody)
     arguments = body.arguments
     if isinstance(arguments, str):
-        arguments = parse_json(arguments.encode() or b"{}")
+        raw = arguments.encode() or b"{}"
+        arguments = await parse_off_loop(lambda: parse_json(raw), len(raw))
         if not isinstance(arguments, dict):
             raise InvalidRequest("arguments must be a JSON object", param="arguments")
     result = await request.app.state.operator_tools.execute(body.name, arguments)

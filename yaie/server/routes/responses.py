@@ -12,14 +12,18 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from yaie.base.errors import InvalidRequest
-from yaie.server.http.body import json_reply
+from yaie.server.http.body import EVENTS, json_reply
 from yaie.server.http.http_errors import NotFound
-from yaie.server.http.openapi import EVENTS
 from yaie.server.responses_api.output_items import Cuts, replay
 from yaie.server.responses_api.response_object import ResponseObject, number_events
 from yaie.server.responses_api.response_store import StoreAccess
-from yaie.server.responses_api.responses_translation import count_response_tokens, respond
+from yaie.server.responses_api.responses_translation import (
+    ResponseInProgress,
+    count_response_tokens,
+    respond,
+)
 from yaie.server.routes.endpoint import Endpoint, TokenEndpoint
+from yaie.server.routes.list_pages import list_parameters, take_page
 from yaie.server.schemas.reply_struct import describe_reply
 from yaie.server.schemas.response_replies import (
     DeletedResponse,
@@ -30,12 +34,16 @@ from yaie.server.schemas.responses import ResponsesBody
 from yaie.server.schemas.tokens import ResponseInputTokens
 
 router = APIRouter(tags=["responses"])
-MAX_PAGE = 100
 
 
 def _place(request: Request) -> StoreAccess:
     """Return the store, and the tenant of a request: its key. Without keys all are one tenant."""
-    return StoreAccess(request.app.state.stored_responses, getattr(request.state, "tenant", ""))
+    state = request.state
+    return StoreAccess(
+        request.app.state.stored_responses,
+        tenant=getattr(state, "tenant", ""),
+        is_in_batch=getattr(state, "is_in_batch", False),
+    )
 
 
 RESPONSES = Endpoint(
@@ -61,16 +69,6 @@ COUNT = TokenEndpoint(
     {"question": {"input": "What is a radix tree?"}},
     lambda request, body: body.at(_place(request)),
 )
-
-
-def _query(**types: str) -> dict[str, Any]:
-    """Return the query parameters for the OpenAPI page; the handlers read them themselves."""
-    return {
-        "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": {"type": kind}}
-            for name, kind in types.items()
-        ]
-    }
 
 
 @router.post("/v1/responses", openapi_extra=RESPONSES.openapi, responses=RESPONSES.answers)
@@ -103,7 +101,7 @@ async def refuse_compaction(request: Request) -> Response:
 @router.head("/v1/responses/{response_id}", include_in_schema=False)
 @router.get(
     "/v1/responses/{response_id}",
-    openapi_extra=_query(stream="boolean", starting_after="integer"),
+    openapi_extra=list_parameters(stream="boolean", starting_after="integer"),
     responses=RESPONSES.answers,
 )
 async def get_response(request: Request, response_id: str) -> Response:
@@ -113,8 +111,8 @@ async def get_response(request: Request, response_id: str) -> Response:
     """
     place = _place(request)
     after = _read_start(request.query_params)
+    running = place.store.running(place.tenant, response_id)  # first: it may end now
     document = place.store.document(place.tenant, response_id)
-    running = place.store.running(place.tenant, response_id) if document is None else None
     if document is not None:
         if after is None:
             return _json(document)
@@ -143,8 +141,17 @@ def _read_start(query: Mapping[str, str]) -> int | None:
 
 @router.delete("/v1/responses/{response_id}", responses={200: describe_reply(DeletedResponse)})
 async def delete_response(request: Request, response_id: str) -> Response:
-    """Remove a stored response; later turns of its conversation keep its items."""
+    """Remove a stored response; later turns of its conversation keep its items.
+
+    Raises `ResponseInProgress` for one that has not ended.
+    """
     place = _place(request)
+    if place.store.running(place.tenant, response_id) is not None:
+        raise ResponseInProgress(
+            f"the response {response_id[:80]!r} is in progress; cancel it first, with POST "
+            f"{request.url.path}/cancel",
+            param="response_id",
+        )
     if not place.store.delete(place.tenant, response_id):
         raise _no_such_response(response_id)
     return json_reply(DeletedResponse(id=response_id))
@@ -154,54 +161,46 @@ async def delete_response(request: Request, response_id: str) -> Response:
     "/v1/responses/{response_id}/cancel", responses={200: describe_reply(ResponseDocument)}
 )
 async def cancel_response(request: Request, response_id: str) -> Response:
-    """Cancel a response in progress; return a finished one as it is."""
+    """Cancel a response in progress; return a finished background response as it is.
+
+    Raises `InvalidRequest` for another finished response.
+    """
     place = _place(request)
     running = place.store.running(place.tenant, response_id)
-    document = (
-        place.store.document(place.tenant, response_id) if running is None else running.cancel()
-    )
+    if running is not None:
+        return _json(running.cancel())
+    document = place.store.document(place.tenant, response_id)
     if document is None:
         raise _no_such_response(response_id)
+    found = msgspec.json.decode(document)
+    if not found["background"] and found["status"] != "cancelled":
+        raise InvalidRequest(
+            f"the response {response_id[:80]!r} has ended, so it cannot be cancelled; GET it "
+            "instead, or set background to true to cancel a response at any time",
+            param="response_id",
+        )
     return _json(document)
 
 
 @router.head("/v1/responses/{response_id}/input_items", include_in_schema=False)
 @router.get(
     "/v1/responses/{response_id}/input_items",
-    openapi_extra=_query(order="string", after="string", limit="integer"),
+    openapi_extra=list_parameters(order="string", after="string", limit="integer"),
     responses={200: describe_reply(InputItems)},
 )
 async def list_input_items(request: Request, response_id: str) -> Response:
     """List the items that the model saw: earlier turns, then this turn's input."""
     place = _place(request)
-    link = place.store.link(place.tenant, response_id)
-    if link is None:
+    running = place.store.running(place.tenant, response_id)  # first: it may end now
+    found = place.store.link(place.tenant, response_id) or running
+    if found is None:
         raise _no_such_response(response_id)
-    return json_reply(_page(link.input_items(), request.query_params))
-
-
-def _page(items: list[Any], query: Mapping[str, str]) -> InputItems:
-    """Return a page of a list by the parameters `order`, `after` and `limit`."""
-    order, limit, after = query.get("order", "desc"), query.get("limit", "20"), query.get("after")
-    if order not in ("asc", "desc"):
-        raise InvalidRequest("order must be 'asc' or 'desc'", param="order")
-    if not re.fullmatch(r"[0-9]{1,3}", limit, re.ASCII) or not 1 <= int(limit) <= MAX_PAGE:
-        raise InvalidRequest(f"limit must be between 1 and {MAX_PAGE}", param="limit")
-    if order == "desc":
-        items = items[::-1]
-    if after is not None:
-        at = next((at for at, item in enumerate(items) if item["id"] == after), None)
-        if at is None:
-            raise InvalidRequest(
-                f"after is {after[:80]!r}, which is not in the list", param="after"
-            )
-        items = items[at + 1 :]
-    shown = items[: int(limit)]
-    return InputItems(
-        data=shown,
-        first_id=shown[0]["id"] if shown else None,
-        last_id=shown[-1]["id"] if shown else None,
-        has_more=len(shown) < len(items),
+    items: list[Any] = found.input_items()
+    page = take_page(items, request.query_params, lambda item: str(item["id"]))
+    return json_reply(
+        InputItems(
+            data=page.items, first_id=page.first_id, last_id=page.last_id, has_more=page.has_more
+        )
     )
 
 

@@ -16,7 +16,7 @@ from yaie.server.schemas.shared_fields import (
     Short,
     WholeNumber,
 )
-from yaie.text.chat_template import ROLES
+from yaie.text.plain_messages import ROLES
 
 _A_TOOL = {
     "type": "function",
@@ -51,11 +51,16 @@ class FieldNames:
     max_tokens: str | None = None  # one of OpenAI's two
     tools: str = "tools"
     function: str = ".function"  # in a tool, and in a choice
+    custom: frozenset[int] = frozenset()  # places of the custom tools
     parameters: str = "parameters"
     tool_choice: str = "tool_choice"
     allowed_tools: str = "tool_choice.allowed_tools"
     response_format: str = "response_format"
     json_schema: str = "response_format.json_schema"
+
+    def inner(self, at: int) -> str:
+        """Return the name of the object in a tool that has the tool's name."""
+        return ".custom" if at in self.custom else self.function
 
 
 class ChatBody(GenerationBody):
@@ -77,7 +82,12 @@ class ChatBody(GenerationBody):
         ),
     ]
     max_completion_tokens: Annotated[
-        WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
+        WholeNumber | None,
+        Used(
+            "Limit on the tokens. More than fits is [clipped](errors.md#token-limits).",
+            "the rest of the context",
+            64,
+        ),
     ] = None
     max_tokens: Annotated[
         WholeNumber | None,
@@ -128,6 +138,15 @@ class ChatBody(GenerationBody):
             "Reported as ignored where the template shows no such mark, or the mark is several "
             "tokens.",
             example=64,
+        ),
+    ] = None
+    include_reasoning: Annotated[
+        bool | None,
+        Extension(
+            "Answer with the reasoning. `logprobs`, `token_ids` and the usage have its tokens "
+            "either way.",
+            "true",
+            example=False,
         ),
     ] = None
     add_generation_prompt: Annotated[

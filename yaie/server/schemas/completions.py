@@ -22,6 +22,8 @@ class CompletionBody(GenerationBody):
         **{each.name: each for each in unused.COMPLETION},
     }
 
+    default_max_tokens: ClassVar[int | None] = 16  # OpenAI's
+
     # `translate` checks that it is there and names its forms.
     model_config = ConfigDict(json_schema_extra={"required": ["prompt"]})
 

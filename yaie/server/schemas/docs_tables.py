@@ -12,13 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from yaie.server.schemas.base import Origin, RequestBody, State
+from yaie.server.schemas.ollama_bodies import (
+    OllamaBody,
+    OllamaChatBody,
+    OllamaGenerateBody,
+)
 from yaie.server.schemas.structured import StructuredFields
-from yaie.server.schemas.table import BODIES, FIELDS, ApiField
+from yaie.server.schemas.table import BODIES, FIELDS, ApiField, list_used
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGES = tuple(
     DOCS / "reference" / f"{name}.md"
-    for name in ("http-api", "responses", "messages", "other-fields")
+    for name in ("http-api", "responses", "messages", "ollama", "other-fields")
 )
 _BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _CHAT, _TEXT, _RESPONSES, _MESSAGES = BODIES
@@ -70,6 +75,11 @@ def _of_body(path: str) -> list[ApiField]:
     return [rows[name] for name in BODIES[path].model_fields]
 
 
+def _of_ollama(body: type[RequestBody], but: type[RequestBody]) -> list[ApiField]:
+    """Return the fields of a class of Ollama's API that `but` has not."""
+    return [row for row in list_used(body, "") if row.name not in but.model_fields]
+
+
 def _list_structured() -> list[ApiField]:
     return [row for row in FIELDS if row.name in _CONSTRAINTS and row.state is State.USED]
 
@@ -85,6 +95,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "extensions": lambda: _tabulate_used(_of(True, True, Origin.EXTENSION)),
     "responses": lambda: _tabulate_used(_of_body(_RESPONSES)),
     "messages": lambda: _tabulate_used(_of_body(_MESSAGES)),
+    "ollama": lambda: _tabulate_used(_of_ollama(OllamaBody, RequestBody)),
+    "ollama chat": lambda: _tabulate_used(_of_ollama(OllamaChatBody, OllamaBody)),
+    "ollama generate": lambda: _tabulate_used(_of_ollama(OllamaGenerateBody, OllamaBody)),
     "structured": lambda: _tabulate_used(_list_structured()),
     "accepted": lambda: _tabulate_others(_in(State.ACCEPTED)),
     "reported": lambda: _tabulate_others(_in(State.REPORTED)),

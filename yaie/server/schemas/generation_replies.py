@@ -52,12 +52,22 @@ class CalledFunction(ReplyStruct, kw_only=True):
     """JSON, as the model wrote it."""
 
 
+class CalledCustom(ReplyStruct, kw_only=True):
+    """Custom tool of a call."""
+
+    name: str
+    input: str
+
+
 class ToolCallReply(ReplyStruct, kw_only=True):
     """Call of a tool."""
 
     id: str
-    type: Literal["function"] = "function"
-    function: CalledFunction
+    type: Literal["function", "custom"] = "function"
+    function: CalledFunction | UnsetType = UNSET
+    """Present if the type is `function`."""
+    custom: CalledCustom | UnsetType = UNSET
+    """Present if the type is `custom`."""
 
 
 class FunctionDelta(ReplyStruct, kw_only=True):
@@ -67,13 +77,21 @@ class FunctionDelta(ReplyStruct, kw_only=True):
     arguments: str | UnsetType = UNSET
 
 
+class CustomDelta(ReplyStruct, kw_only=True):
+    """Growth of a custom tool's call."""
+
+    name: str | UnsetType = UNSET
+    input: str
+
+
 class ToolCallDelta(ReplyStruct, kw_only=True):
     """Growth of a tool call; its first delta has id and name."""
 
     index: int
     id: str | UnsetType = UNSET
-    type: Literal["function"] | UnsetType = UNSET
-    function: FunctionDelta
+    type: Literal["function", "custom"] | UnsetType = UNSET
+    function: FunctionDelta | UnsetType = UNSET
+    custom: CustomDelta | UnsetType = UNSET
 
 
 class TopLogprob(ReplyStruct, kw_only=True):

@@ -72,6 +72,8 @@ class MessageDocument(ReplyStruct, kw_only=True):
     usage: MessageUsage
     diagnostics: MessageDiagnostics | UnsetType | None = UNSET
     """Present if it was requested; null if the prompt continues the previous message's."""
+    warnings: list[str] | UnsetType = UNSET
+    """Tools and items that the model was not shown, such as hosted tools."""
 
 
 class MessageEvent(ReplyStruct, kw_only=True):

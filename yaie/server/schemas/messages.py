@@ -1,7 +1,6 @@
 """Bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 
-The fields are Anthropic's. `yaie/server/anthropic/blocks.py` checks messages, tools and their
-blocks.
+The fields are Anthropic's. `yaie/server/anthropic` checks messages, tools and their blocks.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ class CountedMessagesBody(RequestBody):
     tools: Annotated[
         list[Any] | None,
         Used(
-            "Tools with a `name` and an `input_schema`; Anthropic's own tools are refused.",
+            "Tools with a `name` and an `input_schema`, and Anthropic's tools for the client; see "
+            "below.",
             example=[_TOOL],
         ),
     ] = None
@@ -68,6 +68,13 @@ class CountedMessagesBody(RequestBody):
             "`effort` is `reasoning_effort` if the template reads it, `format` is "
             "`response_format`.",
             example={"format": {"type": "json_schema", "schema": _SCHEMA}},
+        ),
+    ] = None
+    output_format: Annotated[
+        dict[str, Any] | None,
+        Used(
+            "Older place of `output_config.format`.",
+            example={"type": "json_schema", "schema": _SCHEMA},
         ),
     ] = None
     metadata: Annotated[

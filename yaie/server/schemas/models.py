@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import field
+
 from yaie.server.schemas.reply_struct import ReplyStruct
 
 
@@ -61,8 +63,54 @@ class ModelCard(ReplyStruct, kw_only=True):
     architecture: str | None = None
     dtype: str | None = None
     quantization: str | None = None
+    execution: str | None = None
+    """Executor of the layers: native, fused or transformers, the slowest."""
+    execution_reason: str | None = None
+    """Why no faster executor runs; null for the fastest."""
     limits: ModelLimits | None = None
     capabilities: ModelCapabilities | None = None
+
+
+class ReasoningLevel(ReplyStruct, kw_only=True):
+    """Value of `reasoning.effort` that the model's template reads."""
+
+    effort: str
+    description: str
+
+
+class TruncationPolicy(ReplyStruct, kw_only=True):
+    """Limit on a tool's output that the agent sends."""
+
+    mode: Literal["bytes"] = "bytes"
+    limit: int = 10_000
+
+
+class AgentModel(ReplyStruct, kw_only=True):
+    """Description of one served model in the catalogue form of the agent Codex."""
+
+    slug: str
+    """Name of the model."""
+    display_name: str
+    description: None = None
+    base_instructions: str
+    """System message of the agent."""
+    context_window: int | None = None
+    max_context_window: int | None = None
+    input_modalities: tuple[Literal["text"], ...] = ("text",)
+    default_reasoning_level: str | None = None
+    supported_reasoning_levels: list[ReasoningLevel]
+    supports_reasoning_summaries: bool = False
+    support_verbosity: bool = False
+    default_verbosity: None = None
+    supports_parallel_tool_calls: bool = True
+    shell_type: Literal["default"] = "default"
+    apply_patch_tool_type: None = None
+    experimental_supported_tools: tuple[()] = ()
+    truncation_policy: TruncationPolicy = field(default_factory=TruncationPolicy)
+    visibility: Literal["list"] = "list"
+    supported_in_api: bool = True
+    priority: int = 0
+    upgrade: None = None
 
 
 class ModelList(ReplyStruct, kw_only=True):
@@ -70,6 +118,8 @@ class ModelList(ReplyStruct, kw_only=True):
 
     object: Literal["list"] = "list"
     data: list[ModelCard]
+    models: list[AgentModel]
+    """The same models for Codex."""
 
 
 class MessagesModelCard(ReplyStruct, kw_only=True):

@@ -51,6 +51,8 @@ class ModelState(ReplyStruct, kw_only=True):
     reason: str
     memory_bytes: int
     """Planned for weights, activations and pool; 0 while it is not loaded."""
+    idle_s: float | None
+    """Seconds since its last request; null while it has one, or is not loaded."""
     loads: int
     """Number of loads at a request."""
     unloads: int
@@ -61,6 +63,17 @@ class TokenRates(ReplyStruct, kw_only=True):
 
     last_minute: float
     lifetime: float
+
+
+class KVEventsState(ReplyStruct, kw_only=True):
+    """Sockets from which routers read changes of the cache."""
+
+    endpoint: str
+    replay_endpoint: str | None
+    topic: str
+    block_size: int
+    """Tokens per block."""
+    format: str
 
 
 class StatsReply(StateReply, kw_only=True):
@@ -78,6 +91,8 @@ class StatsReply(StateReply, kw_only=True):
     """Share of KV reads that prefix sharing saved, 0 to 1."""
     info: EngineInfo | None
     """Null until the engine is ready."""
+    kv_events: KVEventsState | None
+    """Null unless the server publishes KV events."""
     stats: EngineStats
 
 
@@ -88,7 +103,7 @@ class VersionReply(ReplyStruct, kw_only=True):
 
 
 class AboutServer(ReplyStruct, kw_only=True):
-    """Name and version of the server, and the paths to go on with."""
+    """Name and version of the server, and the paths to continue with."""
 
     server: Literal["yaie"] = "yaie"
     version: str
@@ -130,3 +145,10 @@ class MessagesErrorReply(ReplyStruct, kw_only=True):
     type: Literal["error"] = "error"
     error: MessagesErrorDetails
     request_id: str | None
+
+
+class OllamaErrorReply(ReplyStruct, kw_only=True):
+    """Body of an error of Ollama's API."""
+
+    error: str
+    """The fact, then the fix."""

@@ -1,4 +1,4 @@
-"""Replies of `/v1/responses`: responses, their items, and the events of streams."""
+"""Replies of `/v1/responses`: responses, and the events of streams."""
 
 from __future__ import annotations
 
@@ -9,85 +9,9 @@ from msgspec import UNSET, UnsetType
 from yaie.server.schemas.cache import UsageExplanation
 from yaie.server.schemas.generation_replies import TokenLogprob
 from yaie.server.schemas.reply_struct import ReplyStruct
+from yaie.server.schemas.response_items import InputItem, OutputItem, OutputText, ReasoningText
 
-ItemStatus = Literal["in_progress", "completed", "incomplete"]
 Status = Literal["queued", "in_progress", "completed", "incomplete", "cancelled", "failed"]
-
-
-class OutputText(ReplyStruct, kw_only=True, tag_field="type", tag="output_text"):
-    """Text of a message."""
-
-    text: str
-    annotations: list[Any]
-    logprobs: list[TokenLogprob] | UnsetType = UNSET
-
-
-class Refusal(ReplyStruct, kw_only=True, tag_field="type", tag="refusal"):
-    """Refusal that the client sent as part of an earlier message."""
-
-    refusal: str
-
-
-class InputText(ReplyStruct, kw_only=True, tag_field="type", tag="input_text"):
-    """Text from the client."""
-
-    text: str
-
-
-class ReasoningText(ReplyStruct, kw_only=True, tag_field="type", tag="reasoning_text"):
-    """Text of a thought."""
-
-    text: str
-
-
-class SummaryText(ReplyStruct, kw_only=True, tag_field="type", tag="summary_text"):
-    """Summary of a thought."""
-
-    text: str
-
-
-class MessageItem(ReplyStruct, kw_only=True, tag_field="type", tag="message"):
-    """Message of either side."""
-
-    id: str
-    status: ItemStatus
-    role: Literal["user", "assistant", "system", "developer"]
-    content: list[OutputText | Refusal | InputText]
-
-
-class ReasoningItem(ReplyStruct, kw_only=True, tag_field="type", tag="reasoning"):
-    """Thought of the model before an answer or a call."""
-
-    id: str
-    status: ItemStatus
-    summary: list[SummaryText]
-    content: list[ReasoningText]
-
-
-class FunctionCallItem(ReplyStruct, kw_only=True, tag_field="type", tag="function_call"):
-    """Call of a tool."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    """Id for the result of the call."""
-    name: str
-    arguments: str
-    """JSON, as the model wrote it."""
-
-
-class FunctionCallOutputItem(
-    ReplyStruct, kw_only=True, tag_field="type", tag="function_call_output"
-):
-    """Result of a tool."""
-
-    id: str
-    status: ItemStatus
-    call_id: str
-    output: str | list[InputText]
-
-
-OutputItem = MessageItem | ReasoningItem | FunctionCallItem
 
 
 class ResponseFailure(ReplyStruct, kw_only=True):
@@ -192,6 +116,8 @@ class ResponseDocument(ReplyStruct, kw_only=True):
     truncation: Literal["auto", "disabled"]
     usage: ResponseUsage | None
     user: str | None
+    warnings: list[str] | UnsetType = UNSET
+    """Tools and items that the model was not shown, such as hosted tools."""
 
 
 class ResponseEvent(ReplyStruct, kw_only=True):
@@ -210,6 +136,7 @@ class ResponseEvent(ReplyStruct, kw_only=True):
     logprobs: list[TokenLogprob] | UnsetType = UNSET
     name: str | UnsetType = UNSET
     arguments: str | UnsetType = UNSET
+    input: str | UnsetType = UNSET
     code: str | UnsetType | None = UNSET
     """Stable name of an error."""
     message: str | UnsetType = UNSET
@@ -228,7 +155,7 @@ class InputItems(ReplyStruct, kw_only=True):
     """Page of the items that the model saw."""
 
     object: Literal["list"] = "list"
-    data: list[OutputItem | FunctionCallOutputItem]
+    data: list[InputItem]
     first_id: str | None
     last_id: str | None
     has_more: bool

@@ -44,12 +44,13 @@ class ResponsesBody(RequestBody):
     unused: ClassVar[Mapping[str, Unused]] = unused.RESPONSES
     model_config = ConfigDict(json_schema_extra={"required": ["input"]})
 
-    # `read_items` names its forms.
+    # `read_input` names its forms.
     input: Annotated[
         Any,
         Used(
-            "A string, or items: `message`, `function_call`, `function_call_output`, `reasoning`, "
-            "`item_reference` (the id of a stored item).",
+            "A string, or items: `message`, `reasoning`, calls of tools and their outputs, "
+            "`item_reference` (the id of a stored item). Items of other servers' tools are "
+            "omitted.",
             "required",
             example="What is a radix tree?",
             schema={"anyOf": [{"type": "string"}, {"type": "array"}]},
@@ -79,7 +80,12 @@ class ResponsesBody(RequestBody):
         ),
     ] = None
     max_output_tokens: Annotated[
-        WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
+        WholeNumber | None,
+        Used(
+            "Limit on the tokens. More than fits is [clipped](errors.md#token-limits).",
+            "the rest of the context",
+            64,
+        ),
     ] = None
     temperature: Temperature = None
     top_p: TopP = None
@@ -126,7 +132,8 @@ class ResponsesBody(RequestBody):
     tools: Annotated[
         list[Any] | None,
         Used(
-            "Functions only, in the flat form of this API, else as in [chats](http-api.md#tools).",
+            "Tools of every type; see [below](#tools). Functions are as in "
+            "[chats](http-api.md#tools), in the flat form of this API.",
             example=[{"type": "function", "name": "add_numbers"}],
         ),
     ] = None

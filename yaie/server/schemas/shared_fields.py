@@ -1,7 +1,7 @@
 """Fields shared by chat and text completions.
 
 Types are strict: a number in quotes, or 1.5 for an integer, is refused. 8.0 is an integer, as in
-JSON Schema. Null counts as left out. `translate` checks the ranges.
+JSON Schema. Null counts as omitted. `translate` checks the ranges.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ class GenerationBody(StructuredFields):
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
     unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.COMMON}
+    # Limit without `max_tokens` and without the operator's; None is the rest of the context.
+    default_max_tokens: ClassVar[int | None] = None
 
     n: Annotated[
         WholeNumber | None,
@@ -204,9 +206,18 @@ class GenerationBody(StructuredFields):
     truncate_prompt_tokens: Annotated[
         WholeNumber | None,
         Extension(
-            "Keep this many last tokens of each prompt. -1 keeps as many as the context has room "
-            "for.",
+            "Keep this many last tokens of each prompt. -1 leaves room for `max_tokens`, or for "
+            "half of the context if `max_tokens` exceeds it.",
             example=2,
+        ),
+    ] = None
+    truncation_side: Annotated[
+        str | None,
+        Extension(
+            "`left` cuts the start of a prompt that `truncate_prompt_tokens` shortens, `right` "
+            "its end.",
+            "`left`",
+            example="right",
         ),
     ] = None
     return_tokens_as_token_ids: Annotated[

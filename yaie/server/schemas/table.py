@@ -91,7 +91,7 @@ _TYPE_ORDER = ("string", "integer", "number", "boolean", "object", "array", "any
 
 
 def type_name(schema: Mapping[str, Any]) -> str:
-    """Return the type of a JSON schema in words; null, the same as left out, is unnamed."""
+    """Return the type of a JSON schema in words; null, the same as omitted, is unnamed."""
     names: set[str] = set()
     for each in schema.get("anyOf", (schema,)):
         kinds = each.get("type", "object" if "$ref" in each else "any")

@@ -122,6 +122,7 @@ _OF_RESPONSES = (
     _accept("prompt_cache_retention", "every prefix stays cached while there is room"),
     _accept("service_tier", "this server has one tier; answers name it: `default`"),
     _report("context_management", "the time to compact a conversation"),
+    _report("include_reasoning", "an answer without the reasoning"),
     _report("moderation", "OpenAI's check of the texts"),
     _report("prompt_logprobs", "logprobs of the prompt"),
     _report("return_token_ids", "ids of the tokens", False),
@@ -134,14 +135,35 @@ RESPONSES = {
     **{each.name: each for each in _OF_RESPONSES},
 }
 
+OLLAMA = (
+    _refuse("images", "pictures for the model", []),
+    _report("shift", "an answer longer than the context; it ends with the context", False),
+    _report("truncate", "omitting old messages of a long conversation, which is refused", False),
+)
+OLLAMA_GENERATE = (
+    _refuse(
+        "context",
+        "the tokens of an earlier answer",
+        [],
+        advice="send the conversation to /api/chat, whose prefix is cached",
+    ),
+    _refuse("suffix", "text after the completion", ""),
+    _refuse(
+        "template",
+        "a template of the client's own",
+        "",
+        advice="send the rendered prompt with raw",
+    ),
+)
+
 MESSAGES = (
-    _refuse("container", "a container for Anthropic's tools"),
-    _refuse("mcp_servers", "servers of tools that Anthropic's would call", []),
     _accept("cache_control", "every prefix is cached anyway"),
     _accept("inference_geo", "this server is in one place"),
     _accept("service_tier", "this server has one tier"),
     _accept("speed", "this server has one speed"),
     _accept("user_profile_id", "an id of the end user for Anthropic"),
     _accept("workspace_id", "an id of the account with Anthropic"),
+    _report("container", "a container for Anthropic's tools"),
     _report("context_management", "the time to drop parts of a conversation"),
+    _report("mcp_servers", "servers of tools that Anthropic's would call", []),
 )

@@ -1,0 +1,1 @@
+"""Coding agents as shipped, each through a task on a real server: `make test-agents`."""
