@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from yaie.api.ranked_choice import Choice
     from yaie.api.warmup_config import WarmupConfig
     from yaie.base.errors import YaieError
+    from yaie.base.sampling_fields import StructuredOutputsParams
     from yaie.base.settings import EngineConfig
     from yaie.base.types import Grammar, SamplingParams
     from yaie.compat.adapter import EngineAdapter, InferenceEngine, InferenceEngineAdapter
@@ -56,6 +57,7 @@ __all__ = [
     "ReturnSample",
     "SamplingParams",
     "StreamPiece",
+    "StructuredOutputsParams",
     "ToolCall",
     "WarmupConfig",
     "YaieError",
@@ -84,6 +86,7 @@ _HOMES = {
     "ReturnSample": "yaie.api.prompt_output",
     "SamplingParams": "yaie.base.types",
     "StreamPiece": "yaie.api.outputs",
+    "StructuredOutputsParams": "yaie.base.sampling_fields",
     "ToolCall": "yaie.text.output_parts",
     "WarmupConfig": "yaie.api.warmup_config",
     "YaieError": "yaie.base.errors",
@@ -92,7 +95,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from yaie.base.own_version import read_version
+        from yaie.base.own_package import read_version
 
         return read_version()
     home = _HOMES.get(name)
@@ -104,4 +107,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

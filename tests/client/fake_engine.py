@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from tests.client.scripted_core import ScriptedCore
+from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import StartupError
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineState
@@ -22,6 +23,7 @@ from yaie.client.process_client import ProcessClient
 from yaie.client.wire import (
     Deltas,
     Failed,
+    Ping,
     Ready,
     Shutdown,
     ToChild,
@@ -68,10 +70,14 @@ class ManualClock:
         end = self._now + seconds
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)
-            self._now = due
+            self._now = max(self._now, due)
             if not timer.is_cancelled:
                 timer.callback()
         self._now = end
+
+    def jump(self, seconds: float) -> None:
+        """Move on without a call, as for a process that was stopped."""
+        self._now += seconds
 
 
 class FakeChild:
@@ -85,12 +91,18 @@ class FakeChild:
         self.sent: list[ToChild] = []
         self.hangs = False
         self.has_dumped_stacks = False
+        self.num_beats = 0
         self._config = config
         self._on_message = on_message
         self._in, self._out = child_reader(), parent_reader()
         self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._engine: EngineLoop | None = None
         self._is_stepping = False
+
+    @property
+    def core(self) -> ScriptedCore:
+        assert self._engine is not None and isinstance(self._engine.core, ScriptedCore)
+        return self._engine.core
 
     def load(self) -> None:
         try:
@@ -112,7 +124,8 @@ class FakeChild:
             elif self._engine is not None and not self.hangs:
                 if (reply := worker._obey(self._engine, received)) is not None:
                     self._report(reply)
-                self._step_soon()
+                if not isinstance(received, Ping):
+                    self._step_soon()
 
     def die(self, cause: str = "the engine process was ended by signal SIGKILL") -> None:
         if not self._end.done():
@@ -152,7 +165,8 @@ class FakeChild:
         except RuntimeError as error:
             self._fail(Failed("RuntimeError", f"RuntimeError: {error}", 70))
             return
-        self._report(Deltas(deltas, engine.take_stats(time.monotonic())))
+        changes = engine.core.take_cache_changes()
+        self._report(Deltas(deltas, engine.take_stats(time.monotonic()), changes))
         if engine.has_work:
             self._step_soon()
 
@@ -196,17 +210,19 @@ class Bench:
     def __init__(self, model: str, stall_s: float) -> None:
         self.clock = ManualClock()
         self.engine = FakeEngine()
+        self.cache_changes: list[CacheChange] = []
         self.client = ProcessClient(
             EngineConfig(model=model),
             stall_s=stall_s,
             spawn=self.engine,  # type: ignore[arg-type]
             clock=self.clock,
+            on_cache_changes=self.cache_changes.extend,
         )
 
     async def restart(self, pause_s: float) -> None:
         """Let the pause before a restart pass and wait for the new engine."""
         await settle()
-        assert self.client.state is EngineState.DEAD
+        assert self.client.state in (EngineState.DEAD, EngineState.STALLED)
         self.clock.advance(pause_s)
         await settle()
 

@@ -7,11 +7,13 @@ decides about faults at load, the first token of a prompt about faults in `add` 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import (
     ContextLengthExceeded,
     InvalidRequest,
@@ -60,6 +62,7 @@ class ScriptedCore:
         self.model = config.model
         self.closed = False
         self.expected: list[ExpectedPrompt] = []
+        self.cache_changes: tuple[CacheChange, ...] = ()  # of the next step
         self._running: dict[str, GenerationRequest] = {}
         self._drawn: dict[tuple[str, int], int] = {}
         self._outcomes: list[TokenDelta] = []
@@ -110,6 +113,10 @@ class ScriptedCore:
 
     def expect(self, prompt: ExpectedPrompt) -> None:
         self.expected.append(prompt)
+
+    def take_cache_changes(self) -> tuple[CacheChange, ...]:
+        changes, self.cache_changes = self.cache_changes, ()
+        return changes
 
     def answer(self, query: Query) -> Answer:
         if isinstance(query, FlushCache):
@@ -167,6 +174,9 @@ def _act_at_load(config: EngineConfig) -> None:
     if config.model == "slow":
         time.sleep(60)
     how, _, path = config.model.partition(":")
+    if how == "compiling":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        Path(path).write_text(str(child.pid))
     if how in ("once", "slowly-again"):  # later loads fail, or take an hour
         loads = Path(path)
         with loads.open("a") as log:  # the file's size counts the loads

@@ -33,6 +33,7 @@ from yaie.base.types import EngineState
 from yaie.client import engine_process
 from yaie.client.engine_process import EngineProcess
 from yaie.client.process_client import ProcessClient
+from yaie.process import log_writer
 
 pytestmark = pytest.mark.integration
 
@@ -143,10 +144,11 @@ async def test_a_hung_process_shows_its_stacks_and_is_killed(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     async with running(stall_s=1.0) as client:
-        with pytest.raises(EngineDied, match="no step was finished for 1 s"):
+        with pytest.raises(EngineDied, match="gave no sign of life for 1 s"):
             await collect(client, ask("hung", first=NOISY_HANG))
         await client.wait_ready(30)
         assert client.num_restarts == 1
+    log_writer.writer_of(2).flush(30)
     stderr = capfd.readouterr().err
     assert HANGING in stderr
     assert "_act_in_step" in stderr
@@ -234,6 +236,19 @@ async def test_a_hung_process_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(EngineDraining):
         await task
     assert pid is not None and not alive(pid)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_children_of_the_process_end_with_it(tmp_path: Path, is_killed: bool) -> None:
+    told = tmp_path / "child"
+    async with running(f"compiling:{told}") as client:
+        child = int(told.read_text())
+        assert alive(child)
+        if is_killed:
+            assert client.pid is not None
+            os.kill(client.pid, signal.SIGKILL)
+            await until(lambda: not alive(child))
+    await until(lambda: not alive(child))
 
 
 @pytest.mark.parametrize("kind", ["idle", "busy"])

@@ -10,6 +10,7 @@ import pytest
 from tests.client.asking import ENDLESS, ask, collect, drawn, generate, until
 from tests.client.fake_engine import running, settle
 from tests.client.scripted_core import INFO, RAISE_IN_ADD, REFUSE
+from yaie.base.cache_changes import BlocksCleared, BlocksStored
 from yaie.base.errors import (
     EngineDraining,
     EngineStarting,
@@ -223,3 +224,16 @@ async def test_closing_during_a_restart_waits_for_no_engine(is_pausing: bool) ->
     assert bench.client.pid is None
     assert len(bench.engine.children) == (1 if is_pausing else 2)
     assert bench.engine.child.sent == []
+
+
+async def test_cache_changes_arrive_in_order_and_end_with_the_engine() -> None:
+    async with running() as bench:
+        received = bench.cache_changes
+        stored = BlocksStored(b"12345678", None, bytes(64), 16)
+        core = bench.engine.child.core
+        core.cache_changes = (stored,)
+        await drawn(bench.client, ask("a"))
+        assert received == [stored]
+        bench.engine.child.die()
+        await settle()
+        assert received == [stored, BlocksCleared()]

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,7 +15,10 @@ import pytest
 
 from tests.client.asking import collect, drawn, generate, until
 from tests.client.test_engine_process import alive, num_switches, state_of
+from tests.kvcache.block_consumer import BlockConsumer
+from yaie.base.cache_changes import CacheChange, unpack_names
 from yaie.base.errors import EngineDied, ModelNotFound, ModelUnsupported, StartupError
+from yaie.base.queries import Blocks, ListBlocks
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client.process_client import ProcessClient
@@ -27,9 +30,13 @@ LONG = 1500
 
 
 @asynccontextmanager
-async def running(model: Path, **settings: object) -> AsyncIterator[ProcessClient]:
+async def running(
+    model: Path,
+    changes: Callable[[tuple[CacheChange, ...]], object] | None = None,
+    **settings: object,
+) -> AsyncIterator[ProcessClient]:
     config = EngineConfig(model=str(model), num_slots=4096, threads=1, **settings)  # type: ignore[arg-type]
-    client = ProcessClient(config, stall_s=60)
+    client = ProcessClient(config, stall_s=60, on_cache_changes=changes)
     try:
         await client.start()
         yield client
@@ -50,7 +57,8 @@ def ask(
 async def test_a_restarted_engine_gives_the_same_answers(
     tiny_model_dir: Path,
 ) -> None:
-    async with running(tiny_model_dir) as client:
+    blocks = BlockConsumer()
+    async with running(tiny_model_dir, blocks.take, cache_events="unsalted") as client:
         info = await client.wait_ready(120)
         assert info.architecture == "Qwen3ForCausalLM"
         first = await drawn(client, ask("a"))
@@ -70,6 +78,11 @@ async def test_a_restarted_engine_gives_the_same_answers(
         alone = [await drawn(client, ask(f"s{k}", p)) for k, p in enumerate(prompts[::13])]
         assert together[::13] == alone
 
+        listed = await client.ask(ListBlocks(10_000))
+        assert isinstance(listed, Blocks)
+        assert set(unpack_names(listed.names)) == blocks.parents.keys()
+        assert len(blocks.parents) > 10
+
         # Killed in the middle of 16 streams.
         streams = [generate(client, ask(f"k{i}", (*PROMPT, i), max_tokens=LONG)) for i in range(16)]
         await asyncio.gather(*(anext(stream) for stream in streams))
@@ -84,6 +97,7 @@ async def test_a_restarted_engine_gives_the_same_answers(
         ends = await asyncio.gather(*map(drain, streams), return_exceptions=True)
         assert all(isinstance(end, EngineDied) for end in ends)
         assert client.state is not EngineState.READY
+        assert not blocks.parents
         await client.wait_ready(120)
         assert client.num_restarts == 1
         assert await drawn(client, ask("a")) == first

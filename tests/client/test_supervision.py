@@ -10,7 +10,7 @@ from tests.client.asking import ENDLESS, ask, collect, drawn, generate, until
 from tests.client.fake_engine import Bench, running, settle
 from tests.client.scripted_core import CRASH
 from yaie.base.errors import EngineDied, EngineUnavailable, ModelNotFound, StartupError
-from yaie.base.types import EngineState
+from yaie.base.types import EngineState, ExpectedPrompt
 from yaie.client import process_client
 from yaie.client.supervision import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
 
@@ -154,7 +154,7 @@ async def test_a_hung_step_is_ended_after_the_limit() -> None:
         bench.clock.advance(1)
         assert client.state is EngineState.STALLED
         assert child.has_dumped_stacks
-        with pytest.raises(EngineDied, match="no step was finished for 60 s"):
+        with pytest.raises(EngineDied, match="gave no sign of life for 60 s"):
             await hung
         await bench.restart(FIRST_BACK_OFF_S)
         assert await drawn(client, ask("next", max_tokens=1)) == [10]
@@ -194,13 +194,95 @@ async def test_a_request_aborted_before_its_step_is_acknowledged() -> None:
         assert bench.client.state is EngineState.READY
 
 
-async def test_an_idle_engine_does_not_count_as_hung() -> None:
+async def test_an_idle_engine_answers_and_does_not_count_as_hung() -> None:
     async with running(stall_s=STALL_S) as bench:
         assert await drawn(bench.client, ask("a", max_tokens=1)) == [10]
-        bench.clock.advance(100 * STALL_S)
+        for _ in range(100):
+            bench.clock.advance(0.5 * STALL_S)
+        assert bench.client.state is EngineState.READY
+
+
+@pytest.mark.parametrize("idle_s", [0.0, 3.0, 1000.0])
+async def test_an_idle_engine_that_hangs_is_ended_within_the_limit(idle_s: float) -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.clock.advance(idle_s)
+        bench.engine.child.hangs = True
+        bench.clock.advance(STALL_S)
+        assert bench.client.state is EngineState.STALLED
+        await stalled(bench)
+
+
+async def test_a_long_step_that_makes_progress_goes_on() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        child = bench.engine.child
+        child.hangs = True
+        hung = asyncio.create_task(collect(bench.client, ask("long")))
+        await settle()
+        for _ in range(10):
+            child.num_beats += 1
+            bench.clock.advance(0.8 * STALL_S)
+        assert bench.client.state is EngineState.READY
+        bench.clock.advance(STALL_S)
+        assert bench.client.state is EngineState.STALLED
+        with pytest.raises(EngineDied):
+            await hung
+
+
+async def test_time_in_which_the_server_did_not_run_does_not_count() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.engine.child.hangs = True
+        bench.clock.jump(10 * STALL_S)
+        bench.clock.advance(0.5 * STALL_S)
+        assert bench.client.state is EngineState.READY
+        bench.clock.advance(0.5 * STALL_S)
+        assert bench.client.state is EngineState.STALLED
+        await stalled(bench)
+
+
+async def test_an_engine_that_hangs_after_the_server_was_stopped_is_found() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.clock.jump(10 * STALL_S)
+        bench.client.expect_prompt(ExpectedPrompt(owner="", token_ids=(1, 2)))
+        await settle()  # the loop reads the engine's answer before it calls late timers
+        bench.engine.child.hangs = True
+        bench.clock.advance(STALL_S)
+        assert bench.client.state is EngineState.STALLED
+        await stalled(bench)
+
+
+async def test_the_state_is_stalled_until_the_next_engine_is_ready() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.engine.loads = False
+        bench.engine.child.hangs = True
+        bench.clock.advance(STALL_S)
+        await stalled(bench)
+        await bench.restart(FIRST_BACK_OFF_S)
+        assert bench.client.state is EngineState.STALLED  # the next one loads
+        bench.engine.child.die("the loader crashed")
+        await settle()
+        assert bench.client.state is EngineState.STALLED
+        assert bench.client.state_reason == "the loader crashed"
+        bench.engine.loads = True
+        await bench.restart(2 * FIRST_BACK_OFF_S)
+        assert bench.client.state is EngineState.READY
+
+
+async def test_restarts_that_fail_for_the_limit_count_as_a_stall() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.engine.error = OSError("no more processes")
+        bench.engine.child.die()
+        await settle()
+        pause_s, states = FIRST_BACK_OFF_S, []
+        for _ in range(11):
+            states.append(bench.client.state)
+            bench.clock.advance(pause_s)
+            await settle()
+            pause_s = min(2 * pause_s, MAX_BACK_OFF_S)
+        assert states == [EngineState.DEAD] * 10 + [EngineState.STALLED]
+        bench.engine.error = None
+        bench.clock.advance(pause_s)
         await settle()
         assert bench.client.state is EngineState.READY
-        assert bench.clock.pauses == []
 
 
 async def test_a_reload_that_hangs_is_ended() -> None:
@@ -216,7 +298,7 @@ async def test_a_reload_that_hangs_is_ended() -> None:
         bench.clock.advance(1)
         await stalled(bench)
         await settle()
-        assert bench.client.state is EngineState.DEAD
+        assert bench.client.state is EngineState.STALLED
         assert "not loaded again within 300 s" in bench.client.state_reason
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 from dataclasses import replace
 from typing import get_args
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.client.scripted_core import INFO
+from yaie.base.cache_changes import BlocksCleared, BlocksRemoved, BlocksStored, CacheChange
 from yaie.base.errors import (
     ConfigError,
     InvalidRequest,
@@ -23,6 +25,7 @@ from yaie.base.errors import (
 )
 from yaie.base.queries import (
     Answer,
+    Blocks,
     Branch,
     Branches,
     CacheDescription,
@@ -35,6 +38,7 @@ from yaie.base.queries import (
     FlushCache,
     Flushed,
     HeldBranch,
+    ListBlocks,
     ListBranches,
     Query,
 )
@@ -177,6 +181,7 @@ queries: st.SearchStrategy[Query] = st.one_of(
     ),
     st.just(DescribeCache()),
     st.just(FlushCache()),
+    st.builds(ListBlocks, limit=counts),
     st.builds(ListBranches, owner=text, cache_salt=text, limit=counts, num_shown=counts),
 )
 answers: st.SearchStrategy[Answer] = st.one_of(
@@ -193,6 +198,7 @@ answers: st.SearchStrategy[Answer] = st.one_of(
     ),
     st.builds(CacheDescription, *[counts] * len(CacheDescription.__struct_fields__)),
     st.builds(Flushed, counts, counts),
+    st.builds(Blocks, st.binary(), counts, counts),
     st.builds(
         Branches,
         st.lists(
@@ -200,6 +206,12 @@ answers: st.SearchStrategy[Answer] = st.one_of(
         ).map(tuple),
         *(counts, counts, st.booleans()),
     ),
+)
+names = st.lists(st.integers(1, 2**64 - 1), min_size=1).map(lambda each: array("Q", each).tobytes())
+changes: st.SearchStrategy[CacheChange] = st.one_of(
+    st.builds(BlocksStored, names, st.none() | st.integers(1, 2**64 - 1), st.binary(), counts),
+    st.builds(BlocksRemoved, names),
+    st.just(BlocksCleared()),
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
     st.builds(
@@ -218,7 +230,12 @@ to_parent: st.SearchStrategy[ToParent] = st.one_of(
     st.builds(
         Failed, kind=text, message=text, exit_code=st.integers(0, 255), param=st.none() | text
     ),
-    st.builds(Deltas, deltas=st.lists(deltas, max_size=5), stats=stats),
+    st.builds(
+        Deltas,
+        deltas=st.lists(deltas, max_size=5),
+        stats=st.none() | stats,
+        cache_changes=st.lists(changes, max_size=3).map(tuple),
+    ),
     st.builds(
         QueryReply, number=counts, answer=st.none() | answers, error=st.none() | request_errors
     ),
@@ -239,6 +256,7 @@ def test_messages_to_the_child_arrive_as_they_were_sent(
     assert [message for piece in pieces for message in reader.feed(piece)] == messages
 
 
+@pytest.mark.integration
 @given(st.lists(to_parent, max_size=5), st.lists(st.integers(0, 10**6), max_size=8))
 def test_messages_to_the_parent_arrive_as_they_were_sent(
     messages: list[ToParent], places: list[int]
@@ -285,6 +303,7 @@ def test_a_malformed_request_is_no_malformed_message() -> None:
         list(child_reader().feed((3).to_bytes(4, "big") + b"abc"))
 
 
+@pytest.mark.integration
 @given(st.binary(max_size=200))
 def test_noise_raises_a_decode_error(noise: bytes) -> None:
     frame = len(noise).to_bytes(4, "big") + noise

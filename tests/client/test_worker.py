@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.client.scripted_core import ScriptedCore
+from yaie.base.cache_changes import BlocksStored
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams, TokenDelta
@@ -84,6 +85,24 @@ def test_statistics_are_sent_with_the_last_step_of_a_short_answer(
     served(script)
     sent = [each for each in script.sent if isinstance(each, Deltas)]
     assert [each.stats and each.stats.num_steps for each in sent] == [1, None, 3]
+
+
+class ChangingCore(ReadyCore):
+    """Stores a block in each piece of idle work, as prefill ahead of a turn does."""
+
+    def use_idle_moment(self) -> bool:
+        is_left = super().use_idle_moment()
+        if is_left:
+            self.cache_changes = (BlocksStored(bytes([self.pieces] * 8), None, b"", 16),)
+        return is_left
+
+
+def test_blocks_of_idle_work_are_reported_before_it_sleeps() -> None:
+    script = Script({}, receives=6)
+    served(script, ChangingCore)
+    sent = [each for each in script.sent if isinstance(each, Deltas)]
+    names = [change.names[0] for each in sent for change in each.cache_changes]  # type: ignore[union-attr]
+    assert names == [2, 1, 0]
 
 
 class LongPromptCore(ReadyCore):

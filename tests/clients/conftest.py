@@ -16,7 +16,7 @@ import pytest
 
 from tests.clients import matrix
 from tests.clients.questions import KEY
-from tests.clients.servers import two_servers
+from tests.clients.servers import Launch, two_servers
 
 READY, DRAINING = "CLIENT_TESTS_READY", "CLIENT_TESTS_DRAINING"
 _servers = ExitStack()
@@ -29,10 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=str(matrix.ROOT / ".venv/bin/python"),
         help="the Python that YAIE is installed in",
     )
+    parser.addoption("--replicas", type=int, default=0, help="serve so many replicas on Ray")
 
 
 def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
+
+
+def _launch(config: pytest.Config) -> Launch:
+    return Launch(config.getoption("--server-python"), config.getoption("--replicas"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,13 +47,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if _is_worker(config) or config.option.collectonly:
         return
     logs = Path(_servers.enter_context(tempfile.TemporaryDirectory()))
-    both = two_servers(config.getoption("--server-python"), logs)
+    both = two_servers(_launch(config), logs)
     os.environ[READY], os.environ[DRAINING] = _servers.enter_context(both)
 
 
 @pytest.fixture(scope="session")
-def server_python(pytestconfig: pytest.Config) -> str:
-    return str(pytestconfig.getoption("--server-python"))
+def launch(pytestconfig: pytest.Config) -> Launch:
+    return _launch(pytestconfig)
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +114,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _outcomes and not _is_worker(session.config):
+    """Save the outcomes, except with Ray: the table is about one engine."""
+    config = session.config
+    if _outcomes and not _is_worker(config) and not _launch(config).replicas:
         matrix.save(_outcomes)
 
 

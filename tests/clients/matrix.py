@@ -29,6 +29,7 @@ CLIENTS = {
     "openai_js": "openai (npm)",
     "openai_agents": "openai-agents",
     "anthropic": "anthropic",
+    "ollama": "ollama",
     "litellm": "litellm",
     "langchain": "LangChain",
     "instructor": "instructor",

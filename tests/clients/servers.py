@@ -1,4 +1,7 @@
-"""Servers of the client tests: one that answers, and one that is shutting down."""
+"""Servers of the client tests: one that answers, and one that is shutting down.
+
+With `make test-clients REPLICAS=2` both are `yaie serve --ray --replicas 2`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 
@@ -20,15 +23,37 @@ LONG_S = 3600.0
 BODY = {"prompt": "the", "max_tokens": 3000, "ignore_eos": True}
 
 
+class Launch(NamedTuple):
+    """Start of the tests' server, in one process or on Ray."""
+
+    python: str
+    replicas: int  # on Ray; 0: one engine, without Ray
+
+
 class BuiltinServer(Server):
     """Server with the built-in model and a key, in the environment of another Python."""
 
     wait_s = 200.0  # the first start compiles kernels
 
-    def __init__(self, python: str, log: Path, **variables: str) -> None:
-        self.python = python
+    def __init__(self, launch: Launch, log: Path, **variables: str) -> None:
+        self.python, self.replicas = launch
+        self.num_engines = self.replicas or 1
+        self.wait_s *= self.num_engines
         given = {"YAIE_SERVED_MODEL_NAME": MODEL, "YAIE_API_KEY": KEY, "YAIE_AUDIT": "false"}
         super().__init__(Path("builtin"), log, **given, **variables)
+
+    def command(self) -> list[str]:
+        if not self.replicas:
+            return super().command()
+        options = ("--replicas", str(self.replicas), "--port", str(self.port))
+        return [self.python, "-m", "yaie", "serve", "--ray", *options]
+
+    def wait_ready(self) -> None:
+        super().wait_ready()
+        self.wait_until(self._has_every_engine, "every engine")
+
+    def _has_every_engine(self) -> bool:
+        return len(self.engine_pids()) == self.num_engines
 
     def keep_busy(self, request_id: str) -> None:
         """Send requests for many tokens from a thread, until one is ended or refused."""
@@ -60,11 +85,11 @@ class BuiltinServer(Server):
 def drain(server: BuiltinServer, stack: ExitStack) -> None:
     """Begin the shutdown of a server while a request is in flight, which never ends.
 
-    The engine process is suspended until the stack closes.
+    The engine processes are suspended until the stack closes.
     """
-    engine = server.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    stack.callback(os.kill, engine, signal.SIGKILL)
+    for engine in server.engine_pids():
+        os.kill(engine, signal.SIGSTOP)
+        stack.callback(os.kill, engine, signal.SIGKILL)
     stack.callback(server.process.kill)
     server.keep_busy("held")
     server.wait_until(lambda: server.all_stats()["active_requests"], "a request in flight")
@@ -73,14 +98,14 @@ def drain(server: BuiltinServer, stack: ExitStack) -> None:
 
 
 @contextmanager
-def two_servers(python: str, logs: Path) -> Iterator[tuple[str, str]]:
+def two_servers(launch: Launch, logs: Path) -> Iterator[tuple[str, str]]:
     """Start both servers at once; yield the address of the ready and of the draining one."""
     with ExitStack() as stack:
         long = str(LONG_S)
-        ready = BuiltinServer(python, logs / "ready.log")
+        ready = BuiltinServer(launch, logs / "ready.log")
         stack.callback(ready.stop)
         draining = BuiltinServer(
-            python,
+            launch,
             logs / "draining.log",
             YAIE_DRAIN_S=long,
             YAIE_STALL_S=long,

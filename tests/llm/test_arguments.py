@@ -103,14 +103,14 @@ def test_a_wrong_prompt_is_named_before_any_runs(llm: LLM, prompt: Any, words: s
 def test_wrong_arguments_are_explained(llm: LLM) -> None:
     with pytest.raises(InvalidRequest, match="1 sampling_params for 2 prompts"):
         llm.generate(["a", "b"], [GREEDY])
-    with pytest.raises(InvalidRequest, match=r"sampling_params\[0\] must be SamplingParams"):
-        llm.generate(["a"], [{"max_tokens": 3}])  # type: ignore[list-item]
-    for wrong in ({"max_tokens": 3}, "greedy", 3):
+    for wrong in ("greedy", 3):
         name = type(wrong).__name__
-        with pytest.raises(InvalidRequest, match=f"SamplingParams or a list of them, got {name}"):
+        with pytest.raises(InvalidRequest, match=f"SamplingParams or a mapping, got {name}"):
             llm.generate("a", wrong)  # type: ignore[arg-type]
-        with pytest.raises(InvalidRequest, match=f"SamplingParams or a list of them, got {name}"):
+        with pytest.raises(InvalidRequest, match=f"SamplingParams or a mapping, got {name}"):
             llm.stream("a", wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequest, match=f"prompt 1: .* or a mapping, got {name}"):
+            llm.generate(["a", "b"], [GREEDY, wrong])  # type: ignore[list-item]
     several: list[Any] = [["a"], ["a", "b"], [[5, 6]], [{"prompt": "a"}], [HELLO, HELLO]]
     for prompts in several:
         with pytest.raises(InvalidRequest, match="stream takes one prompt or one conversation"):
@@ -125,8 +125,15 @@ def test_wrong_arguments_are_explained(llm: LLM) -> None:
         llm.chat(["hello"])  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match=r"not text; give \[\{'role': 'user'"):
         llm.chat("hello")  # type: ignore[arg-type]
-    with pytest.raises(ContextLengthExceeded, match="lower max_tokens to 1023"):
-        llm.generate("a", SamplingParams(max_tokens=5000))
+    with pytest.raises(ContextLengthExceeded, match="lower min_tokens to 1023"):
+        llm.generate("a", SamplingParams(max_tokens=5000, min_tokens=1024))
+
+
+def test_max_tokens_beyond_the_context_end_with_it(llm: LLM) -> None:
+    (output,) = llm.generate([[5] * 1000], SamplingParams(max_tokens=5000, ignore_eos=True))
+    assert (output.finish_reason, len(output.token_ids)) == ("length", 24)
+    with pytest.raises(ContextLengthExceeded, match="the prompt has 1024 tokens"):
+        llm.generate([[5] * 1024], SamplingParams(max_tokens=5000))
 
 
 def test_settings_are_checked_and_a_misspelt_one_is_named(

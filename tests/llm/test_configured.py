@@ -119,7 +119,7 @@ def test_asynchronous_generation_leaves_the_loop_free_and_ends_with_its_task(llm
     async def run() -> list[RequestOutput]:
         outputs = await llm.generate_async(["the", [5, 6]], GREEDY)
         with pytest.raises(InvalidRequest, match="sampling_params"):
-            await llm.generate_async("the", {"max_tokens": 9})  # type: ignore[arg-type]
+            await llm.generate_async("the", "greedy")  # type: ignore[arg-type]
         sampling = replace(GREEDY, max_tokens=900)
         endless = asyncio.create_task(llm.generate_async("the", sampling))
         while is_idle(llm):

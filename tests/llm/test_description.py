@@ -57,9 +57,11 @@ def test_the_model_has_its_names_and_facts(llm: LLM, tiny_model_dir: Path) -> No
 def test_the_longest_prompt_leaves_room_for_the_answer(llm: LLM) -> None:
     assert llm.model_prefill_length == 1024 - SamplingParams().max_tokens  # type: ignore[operator]
     longest = llm.max_prompt_len(8)
-    assert llm.process_prompt([5] * longest, {"max_tokens": 8}).error is None
+    for length, room in ((longest, 8), (longest + 1, 7)):
+        output = llm.process_prompt([5] * length, {"max_tokens": 8, "ignore_eos": True})
+        assert len(output.token_ids) == room
     with pytest.raises(ValueError, match="maximum context length"):
-        llm.process_prompt([5] * (longest + 1), {"max_tokens": 8})
+        llm.process_prompt([5] * 1024, {"max_tokens": 8})
     assert llm.max_prompt_len(5000) == 0
 
 

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import sys
+import termios
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -148,6 +149,7 @@ def test_a_progress_bar_appears_on_terminals_only(
 
     def shown(count: int, progress: bool) -> bytes:
         terminal, other_end = pty.openpty()
+        termios.tcsetwinsize(terminal, (24, 80))
         with monkeypatch.context() as patch, open(other_end, "w") as stderr:  # noqa: PTH123
             patch.setenv("TERM", "xterm")
             patch.setattr(sys, "stderr", stderr)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from yaie.api.engine_facts import Described
 from yaie.api.local_engine import engine_config
@@ -19,13 +19,16 @@ from yaie.api.prompt_kinds import (
     GrammarLike,
     Message,
     Prompt,
+    Sampling,
     grammars_of,
     naming_index,
     samplings_of,
 )
-from yaie.api.prompts import ReadPrompt
+from yaie.api.prompts import ChatOptions, ReadPrompt
 from yaie.api.request_maker import CallOptions, RequestMaker, Tools
+from yaie.base.engine_keywords import EngineKeywords
 from yaie.base.errors import EngineUnavailable, YaieError
+from yaie.base.queries import FlushCache
 from yaie.base.settings import BUILTIN_MODEL, EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, Grammar, SamplingParams, TokenDelta
@@ -38,7 +41,7 @@ from yaie.text.tokenizer import Tokenizer, load_tokenizer
 if TYPE_CHECKING:
     from yaie.api.llm import LLM
 
-Samplings = SamplingParams | Sequence[SamplingParams] | None
+Samplings = Sampling | Sequence[Sampling]
 Grammars = GrammarLike | Sequence[GrammarLike | None] | None
 
 
@@ -57,10 +60,10 @@ class AsyncLLM(Described):
         tokenizer: str | PathLike[str] | Tokenizer | None = None,
         config: EngineConfig | None = None,
         stall_s: float = 300.0,
-        **settings: Any,
+        **keywords: Unpack[EngineKeywords],
     ) -> None:
         """Check the settings; `start` loads the model. Raises `ConfigError`."""
-        self._config = engine_config(model, config, settings)
+        self._config = engine_config(model, config, dict(keywords))
         self._client: EngineClient = ProcessClient(self._config, stall_s=stall_s)
         self._given_tokenizer = tokenizer
         self._starting: asyncio.Task[None] | None = None
@@ -157,15 +160,23 @@ class AsyncLLM(Described):
         *,
         grammar: Grammars = None,
         tools: Tools | None = None,
+        chat_template: str | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
+        add_generation_prompt: bool | None = None,
+        continue_final_message: bool = False,
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
         """Answer one conversation, or each in a list. As `LLM.chat`."""
         await self.start()
-        read = await asyncio.to_thread(
-            self._maker.read_conversations, messages, tools, chat_template_kwargs
+        chat = ChatOptions(
+            tools,
+            chat_template_kwargs,
+            chat_template,
+            add_generation_prompt,
+            continue_final_message,
         )
+        read = await asyncio.to_thread(self._maker.read_conversations, messages, chat)
         samplings = samplings_of(sampling_params, len(read), self._maker.chat_sampling)
         grammars = grammars_of(grammar, len(read))
         return await self._run(read, samplings, grammars, CallOptions(cache_salt, priority))
@@ -173,7 +184,7 @@ class AsyncLLM(Described):
     async def stream(
         self,
         prompt: Prompt | Sequence[Message],
-        sampling_params: SamplingParams | None = None,
+        sampling_params: Sampling = None,
         *,
         grammar: GrammarLike | None = None,
         tools: Tools | None = None,
@@ -187,7 +198,7 @@ class AsyncLLM(Described):
         """
         await self.start()
         read, default = await asyncio.to_thread(
-            self._maker.read_either, prompt, tools, chat_template_kwargs
+            self._maker.read_either, prompt, ChatOptions(tools, chat_template_kwargs)
         )
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
@@ -204,6 +215,12 @@ class AsyncLLM(Described):
                     yield piece
         finally:
             await deltas.aclose()
+
+    async def reset_prefix_cache(self) -> bool:
+        """Evict every token that no running request needs; return True if none is left."""
+        await self.start()
+        await self._client.ask(FlushCache())
+        return self._client.stats.num_live_slots == 0
 
     async def _run(
         self,

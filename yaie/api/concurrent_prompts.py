@@ -72,17 +72,17 @@ class ConcurrentPrompts:
     async def results(self) -> list[PromptOutput]:
         """Return one output per prompt, in order; a fault is in the output of its prompt."""
         outputs = [PromptOutput()] * len(self._prompts)
-        async for index, kind, data in self._watched():
+        async for index, kind, data in self._watch():
             if kind != "text":
                 outputs[index] = data
         return outputs
 
     async def stream(self) -> AsyncGenerator[PromptEvent, None]:
         """Yield `(index, "text", str)` and, last of each prompt, "final" or "error"."""
-        async for index, kind, data in self._watched():
+        async for index, kind, data in self._watch():
             yield index, kind, data.error if kind == "error" else data
 
-    async def _watched(self) -> AsyncGenerator[PromptEvent, None]:
+    async def _watch(self) -> AsyncGenerator[PromptEvent, None]:
         events = in_thread(self._events)
         try:
             async for event in events:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from yaie.api.prompt_kinds import (
@@ -14,6 +15,7 @@ from yaie.api.prompt_kinds import (
     is_tokens,
     kind_of,
 )
+from yaie.api.prompts import ChatOptions
 from yaie.api.request_maker import RequestMaker
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats, metrics
@@ -66,7 +68,11 @@ class Described(ABC):
     @property
     def default_sampling(self) -> SamplingParams:
         """Parameters of calls without `SamplingParams`: the model's recommendation, if any."""
-        return self._maker.default_sampling
+        return copy(self._maker.default_sampling)
+
+    def get_default_sampling_params(self) -> SamplingParams:
+        """Return the parameters of calls without `SamplingParams`, to be changed freely."""
+        return self.default_sampling
 
     @property
     def model_prefill_length(self) -> int:
@@ -132,7 +138,9 @@ class Described(ABC):
             if isinstance(content, str):
                 return len(self.tokenizer.encode(content))
             self._check_conversation(content)
-            read = self._maker.reader.read_conversation(content, tools, chat_template_kwargs)
+            read = self._maker.reader.read_conversation(
+                content, ChatOptions(tools, chat_template_kwargs)
+            )
             return len(read.token_ids)
 
     def open_answer(self, prompt: object, sampling: SamplingParams | None) -> Answer:
@@ -143,7 +151,7 @@ class Described(ABC):
         with as_builtin_errors():
             if is_conversation(prompt):
                 self._check_conversation(prompt)
-                read = self._maker.reader.read_conversation(prompt, None, None)
+                read = self._maker.reader.read_conversation(prompt)
                 default = self._maker.chat_sampling
             elif isinstance(prompt, str | Mapping) or is_tokens(prompt):
                 read = self._maker.reader.read_prompt(prompt)

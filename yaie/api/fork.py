@@ -51,7 +51,7 @@ class Fork:
         progress: bool = True,
     ) -> list[RequestOutput]:
         """Answer the prefix followed by each continuation; as `LLM.generate`."""
-        read = [self._followed(each) for each in _listed(continuations)]
+        read = [self._follow(each) for each in _list_continuations(continuations)]
         samplings = samplings_of(sampling_params, len(read), self._default)
         grammars = grammars_of(grammar, len(read))
         return self._llm._run(read, samplings, grammars, self._options, progress)
@@ -67,18 +67,18 @@ class Fork:
         (sampling,) = samplings_of(sampling_params, 1, self._default)
         (following,) = grammars_of(grammar, 1)
         return self._llm._stream_read(
-            self._followed(continuation), sampling, following, self._options
+            self._follow(continuation), sampling, following, self._options
         )
 
     def fork(self, continuation: Continuation) -> Fork:
         """Return a longer prefix: this one and the continuation."""
-        return Fork(self._llm, self._followed(continuation), self._default, self._options)
+        return Fork(self._llm, self._follow(continuation), self._default, self._options)
 
     def choose(self, choices: Sequence[str], *, per_token: bool = False) -> Choice:
         """Rank texts as continuations of the prefix; as `LLM.choose`."""
         return self._llm._rank(self._prefix, choices, self._options, per_token=per_token)
 
-    def _followed(self, continuation: Continuation) -> ReadPrompt:
+    def _follow(self, continuation: Continuation) -> ReadPrompt:
         read = self._llm._read_continuation(continuation)
         prefix = self._prefix
         known = prefix.text is not None and read.text is not None
@@ -89,7 +89,7 @@ class Fork:
         )
 
 
-def _listed(continuations: Any) -> list[Continuation]:
+def _list_continuations(continuations: Any) -> list[Continuation]:
     """Return continuations as a list; one of token ids is a list too."""
     if isinstance(continuations, str):
         return [continuations]

@@ -10,15 +10,23 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from yaie.api.fork import Fork
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import CompletionOutput, RequestOutput, StreamPiece
 from yaie.api.persistence import SavedEngine
-from yaie.api.prompt_kinds import GrammarLike, Message, Prompt, grammars_of, samplings_of
+from yaie.api.prompt_kinds import (
+    GrammarLike,
+    Message,
+    Prompt,
+    Sampling,
+    grammars_of,
+    samplings_of,
+)
 from yaie.api.prompt_methods import PromptMethods
-from yaie.api.prompts import ReadPrompt
+from yaie.api.prompt_progress import ShowProgress
+from yaie.api.prompts import ChatOptions, ReadPrompt
 from yaie.api.ranked_choice import (
     Choice,
     Edge,
@@ -29,7 +37,8 @@ from yaie.api.ranked_choice import (
 )
 from yaie.api.request_maker import CallOptions
 from yaie.api.warmup_config import WARM_UP_SALT, WarmupConfig
-from yaie.base.errors import RequestFailed
+from yaie.base.engine_keywords import EngineKeywords
+from yaie.base.errors import RequestFailed, UnsupportedParameter
 from yaie.base.types import Grammar, SamplingParams
 from yaie.text.answer import Answer
 
@@ -39,27 +48,21 @@ __all__ = ["LLM", "CompletionOutput", "Engine", "RequestOutput", "StreamPiece"]
 class LLM(PromptMethods):
     """One loaded model. Free it with `close()` or use it as a context manager.
 
-    `model` is "builtin", a folder, a GGUF file, a Hugging Face repository id, or a model that
-    transformers has loaded, which needs a tokenizer. `tokenizer` is a folder or a loaded tokenizer
-    that replaces the model's. `inference_name` is the model's name for callers. `settings` are
-    `EngineConfig` fields (`dtype`, `num_slots`, ...); they override `config`.
-
     Several threads may call the same `LLM` at once: their requests run in the same batches. The
     waiting threads compute the steps, with help from the kernel library's and torch's threads, so
     requests advance only while a caller waits. After a model's first load on a CPU, a thread writes
     its packed weights to disk; `close()` cuts that short. Ctrl-C ends the interrupted call's
     requests after the current step, and the `LLM` stays usable.
-
-    Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
     """
 
     def generate(
         self,
         prompts: Prompt | Sequence[Prompt],
-        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        sampling_params: Sampling | Sequence[Sampling] = None,
         *,
         grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
-        progress: bool = True,
+        progress: ShowProgress = True,
+        use_tqdm: ShowProgress | None = None,
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
@@ -67,9 +70,11 @@ class LLM(PromptMethods):
 
         A prompt is text, a list of token ids, or a mapping with the key "prompt" or
         "prompt_token_ids"; a single prompt returns a list of one. `sampling_params` is one value
-        for all prompts or a list with one per prompt; so is `grammar`, which constrains the output:
-        a `Grammar`, a JSON schema, or a pydantic model. `progress` shows a bar for lists of 8 or
-        more on a terminal.
+        for all prompts or a list with one per prompt, and a mapping of fields is a value too; so is
+        `grammar`, which constrains the output: a `Grammar`, a JSON schema, or a pydantic model.
+
+        `progress` shows a bar on terminals and in notebooks, for lists of 8 prompts or after 2
+        seconds; a function makes the bar, as `tqdm` does. `use_tqdm` is vLLM's name of it.
 
         Every prompt is checked before any runs: `InvalidRequest` names the index of the first wrong
         prompt. If the engine fails on a request, its output has the finish reason "error" and the
@@ -79,17 +84,22 @@ class LLM(PromptMethods):
         read = self._maker.read_prompts(prompts)
         samplings = samplings_of(sampling_params, len(read), self._maker.default_sampling)
         grammars = grammars_of(grammar, len(read))
-        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), progress)
+        shown = progress if use_tqdm is None else use_tqdm
+        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), shown)
 
     def chat(
         self,
         messages: Sequence[Message] | Sequence[Sequence[Message]],
-        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        sampling_params: Sampling | Sequence[Sampling] = None,
         *,
         grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        chat_template: str | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
-        progress: bool = True,
+        add_generation_prompt: bool | None = None,
+        continue_final_message: bool = False,
+        progress: ShowProgress = True,
+        use_tqdm: ShowProgress | None = None,
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
@@ -98,18 +108,29 @@ class LLM(PromptMethods):
         Messages use OpenAI's format. Without `sampling_params` the model decides when to stop.
         `text` excludes reasoning and, with `tools`, tool-call markup: see `reasoning` and
         `tool_calls`. A grammar applies after the reasoning, and only to answers without tool calls.
-        Raises as `generate` does.
+
+        `chat_template` is the text of a template instead of the model's. With
+        `continue_final_message` the answer continues the last message;
+        `add_generation_prompt=False` omits the header of an answer. Raises as `generate` does.
         """
         self._require_open()
-        read = self._maker.read_conversations(messages, tools, chat_template_kwargs)
+        chat = ChatOptions(
+            tools,
+            chat_template_kwargs,
+            chat_template,
+            add_generation_prompt,
+            continue_final_message,
+        )
+        read = self._maker.read_conversations(messages, chat)
         samplings = samplings_of(sampling_params, len(read), self._maker.chat_sampling)
         grammars = grammars_of(grammar, len(read))
-        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), progress)
+        shown = progress if use_tqdm is None else use_tqdm
+        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), shown)
 
     def stream(
         self,
         prompt: Prompt | Sequence[Message],
-        sampling_params: SamplingParams | None = None,
+        sampling_params: Sampling = None,
         *,
         grammar: GrammarLike | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -124,7 +145,7 @@ class LLM(PromptMethods):
         `RequestFailed` while iterating if the engine fails on it.
         """
         self._require_open()
-        read, default = self._maker.read_either(prompt, tools, chat_template_kwargs)
+        read, default = self._maker.read_either(prompt, ChatOptions(tools, chat_template_kwargs))
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
         return self._stream_read(read, sampling, following, CallOptions(cache_salt, priority))
@@ -134,7 +155,7 @@ class LLM(PromptMethods):
     async def generate_async(
         self,
         prompts: Prompt | Sequence[Prompt],
-        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        sampling_params: Sampling | Sequence[Sampling] = None,
         *,
         grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
         cache_salt: str = "",
@@ -156,7 +177,7 @@ class LLM(PromptMethods):
             with closing(self._grow(answers, is_stopped=is_stopped)) as deltas:
                 for _ in deltas:
                     yield
-            outputs.extend(self._made_outputs(answers, read))
+            outputs.extend(self._make_outputs(answers, read))
 
         async for _ in in_thread(run):
             pass
@@ -188,6 +209,24 @@ class LLM(PromptMethods):
         read, _ = self._maker.read_either(prompt)
         return self._rank(read, choices, CallOptions(cache_salt), per_token=per_token)
 
+    def reset_prefix_cache(self) -> bool:
+        """Evict every token that no running request needs; return True if none is left."""
+        self.cache.clear()
+        return self.stats.num_live_slots == 0
+
+    def sleep(self, level: int = 1) -> None:
+        """Refuse vLLM's sleep mode. Raises `UnsupportedParameter` with what to call instead."""
+        raise UnsupportedParameter(
+            "LLM.sleep is not supported: the weights stay where they are. close() frees the model "
+            "and its memory, and a new LLM reads packed weights again; reset_prefix_cache() only "
+            "empties the cache; a server frees idle models by --unload-idle-s",
+            param="level",
+        )
+
+    def wake_up(self, tags: Sequence[str] | None = None) -> None:
+        """Have no effect: an `LLM` is always awake. Raises `EngineUnavailable` once closed."""
+        self._require_open()
+
     def warmup(self, config: WarmupConfig | None = None) -> bool:
         """Compute batches of the sizes in `config`, so that no caller waits for a first use.
 
@@ -214,16 +253,15 @@ class LLM(PromptMethods):
         return SavedEngine(self._config, tokenizer, tuple(self._warm_ups)).write(folder)
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], **settings: Any) -> Self:
-        """Return an engine as `save` wrote it, with its warm-ups; `settings` override the saved
-        ones.
+    def load(cls, folder: str | PathLike[str], **keywords: Unpack[EngineKeywords]) -> Self:
+        """Return an engine as `save` wrote it, with its warm-ups; `keywords` override settings.
 
         Raises `ConfigError` for a folder without one, and the constructor's errors.
         """
         saved = SavedEngine.read(folder)
         llm = cls.__new__(cls)
         # Not the constructor of a subclass, whose defaults would replace saved values.
-        LLM.__init__(llm, config=saved.config, tokenizer=saved.tokenizer, **settings)
+        LLM.__init__(llm, config=saved.config, tokenizer=saved.tokenizer, **keywords)
         for config in saved.warm_ups:
             llm.warmup(config)
         return llm

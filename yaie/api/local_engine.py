@@ -8,29 +8,30 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from yaie.api.engine_facts import Described
 from yaie.api.from_module import is_module, written
 from yaie.api.outputs import RequestOutput, StreamPiece, make_output, take_piece
 from yaie.api.prefix_cache import PrefixCache
 from yaie.api.prompt_kinds import naming_index
+from yaie.api.prompt_progress import ShowProgress, progress_bar
 from yaie.api.prompts import ReadPrompt
 from yaie.api.request_maker import NO_OPTIONS, CallOptions, RequestMaker
 from yaie.api.warmup_config import WarmupConfig
+from yaie.base.engine_keywords import EngineKeywords
 from yaie.base.errors import (
     ConfigError,
     EngineUnavailable,
     YaieError,
     nearest_name_hint,
 )
-from yaie.base.renamed_settings import advice_on
+from yaie.base.renamed_settings import advice_on, is_harmless
 from yaie.base.setting_field import LARGEST_COUNT
 from yaie.base.settings import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
 from yaie.base.stats import EngineStats
@@ -46,11 +47,10 @@ from yaie.client.in_process_client import InProcessClient
 from yaie.client.local_client import LocalClient
 from yaie.client.submission import Submission
 from yaie.models.load.folder import open_folder
+from yaie.process.progress import show_progress
 from yaie.text.answer import Answer
 from yaie.text.template_features import set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-
-MIN_PROMPTS = 8  # shorter lists are done before a bar has been read
 
 logger = logging.getLogger("yaie.api.llm")
 
@@ -68,22 +68,42 @@ class LocalEngine(Described):
         tokenizer: str | PathLike[str] | Tokenizer | Any = None,
         config: EngineConfig | None = None,
         inference_name: str | None = None,
-        **settings: Any,
+        progress: bool = True,
+        **keywords: Unpack[EngineKeywords],
     ) -> None:
+        """Load a model.
+
+        Args:
+            model: "builtin", a folder, a GGUF file, `org/name` or `org/name:Q4_K_M` of the hub, or
+                a model that transformers has loaded, which needs a tokenizer.
+            tokenizer: A folder or a loaded tokenizer that replaces the model's.
+            config: Settings; `keywords` override them.
+            inference_name: The model's name for callers.
+            progress: Show what a slow start does, on a terminal or in a notebook.
+            keywords: Fields of `EngineConfig` (`dtype`, `num_slots`, `max_model_len`, ...).
+
+        Raises:
+            StartupError: `ConfigError`, `ModelNotFound`, `ModelUnsupported` or `NotEnoughMemory`.
+        """
         self._given_tokenizer = tokenizer
+        settings: dict[str, Any] = dict(keywords)
         has_limit = getattr(config, "max_waiting", None) not in (None, DEFAULT_QUEUE)
         if not has_limit:
             settings = {"max_waiting": UNBOUNDED_QUEUE, **settings}
         if inference_name is not None:
             settings["served_model_name"] = inference_name
         if not is_module(model):
-            self._load(engine_config(model, config, settings), tokenizer)
+            resolved = engine_config(model, config, settings)
+            with show_progress("importing PyTorch", wanted=progress):
+                self._load(resolved, tokenizer)
             return
         module: Any = model
         name = str(module.config.name_or_path or type(module).__name__)
         settings = {"served_model_name": name, "weights_cache": "off", **settings}
         with written(module, tokenizer) as (folder, given):
-            self._load(engine_config(folder, config, settings), given)
+            resolved = engine_config(folder, config, settings)
+            with show_progress("reading the model", wanted=progress):
+                self._load(resolved, given)
 
     def _load(self, config: EngineConfig, tokenizer: Any) -> None:
         if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
@@ -197,19 +217,16 @@ class LocalEngine(Described):
         samplings: list[SamplingParams],
         grammars: list[Grammar | None],
         options: CallOptions,
-        progress: bool,
+        progress: ShowProgress,
     ) -> list[RequestOutput]:
         answers = self._open_answers(read, samplings, grammars, options)
-        num_done = 0
         with (
             contextlib.closing(self._grow(answers)) as deltas,
-            progress_bar(len(read), progress) as show_done,
+            progress_bar(len(read), progress) as show,
         ):
             for delta in deltas:
-                if answers[delta.request_id].is_over:
-                    num_done += 1
-                    show_done(num_done)
-        return self._made_outputs(answers, read)
+                show(len(delta.token_ids), answers[delta.request_id].is_over)
+        return self._make_outputs(answers, read)
 
     def _open_answers(
         self,
@@ -226,7 +243,7 @@ class LocalEngine(Described):
                 answers[request.request_id] = self._maker.answer(request, each[0])
         return answers
 
-    def _made_outputs(
+    def _make_outputs(
         self, answers: Mapping[str, Answer], read: list[ReadPrompt]
     ) -> list[RequestOutput]:
         outputs = [
@@ -302,8 +319,10 @@ def engine_config(
 
     The model in `config` replaces the default model.
 
-    Raises `ConfigError` for an unknown name, a wrong type or a value out of range.
+    Keywords of vLLM's `LLM` that change nothing here are dropped. Raises `ConfigError` for an
+    unknown name, a wrong type or a value out of range.
     """
+    settings = {name: each for name, each in settings.items() if not is_harmless(name, each)}
     for name in settings:
         if name not in ENGINE_SETTINGS:
             hint = f"; {advice}" if (advice := advice_on(name)) else ""
@@ -326,25 +345,3 @@ def name_of(model: object) -> str:
             f"model must be a name or a folder, not {type(model).__name__}", param="model"
         )
     return str(os.fspath(model))
-
-
-@contextlib.contextmanager
-def progress_bar(count: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error; yield the function that sets the number of prompts done."""
-    if not wanted or count < MIN_PROMPTS or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    bar = Progress(
-        BarColumn(),
-        MofNCompleteColumn(),
-        "prompts",
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("", total=count)
-        yield lambda done: bar.update(task, completed=done)

@@ -45,6 +45,11 @@ class RequestOutput:
     error: str | None = None  # the cause of a finish reason "error"
 
     @property
+    def outputs(self) -> tuple[CompletionOutput, ...]:
+        """The sequences, as `choices`, under vLLM's name."""
+        return self.choices
+
+    @property
     def finished(self) -> bool:
         """True: an output is made when all of its sequences have ended."""
         return all(choice.finish_reason for choice in self.choices)

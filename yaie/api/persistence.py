@@ -10,7 +10,8 @@ from typing import Any
 
 from yaie.api.warmup_config import WarmupConfig
 from yaie.base.errors import ConfigError
-from yaie.base.own_version import read_version
+from yaie.base.json_reader import read_json_file
+from yaie.base.own_package import read_version
 from yaie.base.settings import ENGINE_SETTINGS, EngineConfig
 
 FILE = "yaie-engine.json"
@@ -51,7 +52,7 @@ class SavedEngine:
         """Read an engine that `write` wrote. Raises `ConfigError` for anything else."""
         path = Path(folder) / FILE
         try:
-            contents: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            contents: dict[str, Any] = read_json_file(path)
             if contents["format"] != FORMAT:
                 raise ConfigError(
                     f"{path} has format {contents['format']!r}, this version of YAIE reads "

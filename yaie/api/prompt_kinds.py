@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
-from yaie.base.errors import InvalidRequest, YaieError
+from yaie.base.errors import InvalidRequest, YaieError, as_shown
 from yaie.base.types import Grammar, SamplingParams
 
 # A grammar, a JSON schema, or a class that gives one, as pydantic's models do.
@@ -132,29 +132,22 @@ def kind_of(value: object) -> str:
 
 
 def samplings_of(
-    given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
+    given: Sampling | Sequence[Sampling], count: int, default: SamplingParams
 ) -> list[SamplingParams]:
     """Return the sampling parameters for each of `count` prompts. Raises `InvalidRequest`."""
-    if given is None or isinstance(given, SamplingParams):
-        return [given or default] * count
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InvalidRequest(
-            f"sampling_params must be SamplingParams or a list of them, got {type(given).__name__}",
-            param="sampling_params",
-        )
+    if isinstance(given, str) or not isinstance(given, Iterable) or isinstance(given, Mapping):
+        return [sampling_of(given) or default] * count
     samplings = list(given)
     if len(samplings) != count:
         raise InvalidRequest(
             f"{len(samplings)} sampling_params for {count} prompts; give one, or one for each",
             param="sampling_params",
         )
+    found = []
     for index, sampling in enumerate(samplings):
-        if not isinstance(sampling, SamplingParams):
-            raise InvalidRequest(
-                f"sampling_params[{index}] must be SamplingParams, got {type(sampling).__name__}",
-                param="sampling_params",
-            )
-    return samplings
+        with naming_index(index, count):
+            found.append(sampling_of(sampling) or default)
+    return found
 
 
 def grammars_of(
@@ -163,6 +156,12 @@ def grammars_of(
     """Return the grammar for each of `count` prompts. Raises `InvalidRequest`."""
     if not isinstance(given, list | tuple):
         return [_grammar_of(given)] * count
+    if given and all(isinstance(each, str) for each in given):
+        raise InvalidRequest(
+            f"grammar is a list of texts; for one of these as the output use Grammar.choice"
+            f"({as_shown(list(given)):.80})",
+            param="grammar",
+        )
     if len(given) != count:
         raise InvalidRequest(
             f"{len(given)} grammars for {count} prompts; give one, or one for each", param="grammar"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +18,12 @@ from yaie.api.prompt_kinds import (
     list_prompts,
     naming_index,
 )
-from yaie.api.prompts import PromptReader, ReadPrompt
+from yaie.api.prompts import NO_CHAT_OPTIONS, ChatOptions, PromptReader, ReadPrompt
 from yaie.base.errors import InvalidRequest
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineInfo, GenerationRequest, Grammar, SamplingParams
+from yaie.engine.grammar.schema_keywords import check_schema
+from yaie.engine.grammar.structured_outputs import read_structured
 from yaie.engine.validation import validate_request
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer
@@ -46,7 +49,9 @@ class RequestMaker:
         self, tokenizer: Tokenizer, info: EngineInfo, config: EngineConfig, prefix: str
     ) -> None:
         self.tokenizer = tokenizer
-        self.reader = PromptReader(tokenizer, config.tool_call_parser)
+        self.reader = PromptReader(
+            tokenizer, config.tool_call_parser, trust_markers=config.trust_markers
+        )
         self._info = info
         self._max_running = config.max_running
         self._prefix = prefix  # request id prefix
@@ -67,8 +72,7 @@ class RequestMaker:
     def read_conversations(
         self,
         messages: Sequence[Message] | Sequence[Sequence[Message]],
-        tools: Tools | None,
-        template_kwargs: Mapping[str, Any] | None,
+        options: ChatOptions,
     ) -> list[ReadPrompt]:
         """Read one conversation or a list. Raises as `read_prompts` does."""
         if isinstance(messages, str):
@@ -81,18 +85,17 @@ class RequestMaker:
         read = []
         for index, conversation in enumerate(listed):
             with naming_index(index, len(listed)):
-                read.append(self.reader.read_conversation(conversation, tools, template_kwargs))
+                read.append(self.reader.read_conversation(conversation, options))
         return read
 
     def read_either(
         self,
         prompt: Prompt | Sequence[Message],
-        tools: Tools | None = None,
-        template_kwargs: Mapping[str, Any] | None = None,
+        options: ChatOptions = NO_CHAT_OPTIONS,
     ) -> tuple[ReadPrompt, SamplingParams]:
         """Read one prompt or one conversation; return it with its default parameters."""
         if is_conversation(prompt):
-            read = self.reader.read_conversation(prompt, tools, template_kwargs)
+            read = self.reader.read_conversation(prompt, options)
             return read, self.chat_sampling
         if _holds_prompts(prompt):
             raise InvalidRequest(
@@ -110,11 +113,20 @@ class RequestMaker:
         options: CallOptions = NO_OPTIONS,
     ) -> GenerationRequest:
         """Return a request that fits the engine. Raises `InvalidRequest`."""
+        own = copy(sampling)  # the caller may change `sampling` while the request runs
+        if own.structured_outputs is not None:
+            if grammar is not None:
+                raise InvalidRequest(
+                    "grammar and structured_outputs both constrain the answer; give one",
+                    param="structured_outputs",
+                )
+            grammar = read_structured(own.structured_outputs, "structured_outputs")
+            own.structured_outputs = None
         request = GenerationRequest(
             request_id=f"{self._prefix}-{next(self._numbers)}",
             prompt_token_ids=read.token_ids,
-            sampling=sampling,
-            grammar=None if grammar is None else read.shape(grammar),
+            sampling=own,
+            grammar=None if grammar is None else read.shape(check_schema(grammar)),
             cache_salt=options.cache_salt,
             priority=options.priority,
         )

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from yaie.base.own_version import read_version
+from yaie.base.own_package import read_version
 from yaie.kernels import instruction_sets
 
 

@@ -168,7 +168,9 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
             serve_command(port), env=_environment(settings, caches), stdout=log, stderr=log
         )
         try:
-            with MemoryWatch(process.pid) if can_measure() else _unmeasured(process.pid) as watch:
+            with (
+                MemoryWatch(process.pid) if can_measure() else _skip_measuring(process.pid) as watch
+            ):
                 try:
                     wait_ready(http, url, process)
                     ready_s = time.perf_counter() - began
@@ -190,7 +192,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
 
 
 @contextlib.contextmanager
-def _unmeasured(pid: int) -> Iterator[MemoryWatch]:
+def _skip_measuring(pid: int) -> Iterator[MemoryWatch]:
     """Stand in for a watch on systems that report no memory."""
     yield MemoryWatch(pid)
 

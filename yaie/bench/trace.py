@@ -61,7 +61,7 @@ def read_trace(
     """
     try:
         with path.open(encoding="utf-8") as lines:
-            found = list(_parsed(path, lines, block_len, most))
+            found = list(_parse(path, lines, block_len, most))
     except OSError as error:
         raise InvalidRequest(f"{path} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def read_trace(
     return sorted(found, key=lambda request: request.at_s)
 
 
-def _parsed(
+def _parse(
     path: Path, lines: Iterable[str], block_len: int | None, most: int | None
 ) -> Iterator[TracedRequest]:
     count = 0

@@ -166,7 +166,7 @@ def measure_token_memory(prompt_len: int, prompts: int) -> Figure:
             _hold(tree, _random_tokens(prompt_len, seed))
         return tree
 
-    size, tree = _allocated_by(build)
+    size, tree = _measure_allocation(build)
     value = size / (tree.num_slots - tree.num_free)
     return Figure("memory_per_held_token", value, "bytes", 16.0, 1)
 
@@ -185,14 +185,14 @@ def measure_grown_token_memory(length: int, sequences: int) -> Figure:
             tree.close(cursor)
         return tree
 
-    size, tree = _allocated_by(build)
+    size, tree = _measure_allocation(build)
     value = size / (tree.num_slots - tree.num_free)
     return Figure("memory_per_grown_token", value, "bytes", 16.0, 1)
 
 
 def measure_node_memory(leaves: int) -> Figure:
     """Measure bytes per node in a tree of short leaves, including tokens and allocator."""
-    size, tree = _allocated_by(lambda: _tree_of_leaves(leaves))
+    size, tree = _measure_allocation(lambda: _tree_of_leaves(leaves))
     return Figure("memory_per_node", size / tree.num_nodes, "bytes", 1024.0, 1)
 
 
@@ -237,7 +237,7 @@ def _time_us(operation: Callable[[], object]) -> float:
             gc.enable()
 
 
-def _allocated_by(build: Callable[[], RadixTree]) -> tuple[int, RadixTree]:
+def _measure_allocation(build: Callable[[], RadixTree]) -> tuple[int, RadixTree]:
     gc.collect()
     tracemalloc.start()
     try:

@@ -116,6 +116,10 @@ class AnswerSource(Protocol):
     def name(self) -> str:
         """The model and its location, as shown to the user."""
 
+    @property
+    def sampling(self) -> dict[str, float]:
+        """The sampling where an option is not given; empty if a server does not tell its own."""
+
     def models(self) -> list[str]:
         """Return the names of the models that `use_model` accepts."""
 

@@ -12,7 +12,8 @@ import typer
 
 from yaie.base.advised_error import AdvisedError
 from yaie.cli import terminal
-from yaie.cli.failures import SERVER_UNREACHABLE, usage_error
+from yaie.cli.failures import usage_error
+from yaie.cli.running import ApiKey, AsJson, Url, open_server
 
 if TYPE_CHECKING:
     from yaie.cli.remote import ServerAnswers
@@ -24,20 +25,12 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Url = Annotated[
-    str | None,
-    typer.Option("--url", help="server address [YAIE_BASE_URL, else port 8000]", metavar="URL"),
-]
-ApiKey = Annotated[
-    str | None, typer.Option("--api-key", help="API key [YAIE_API_KEY]", metavar="KEY")
-]
 ModelName = Annotated[
     str | None, typer.Option("--model", "-m", help="served model name", metavar="NAME")
 ]
 Salt = Annotated[
     str | None, typer.Option("--salt", help="cache_salt of the namespace", metavar="TEXT")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="print the server's JSON")]
 
 
 @app.command("ls")
@@ -139,7 +132,11 @@ def clear(
             "clearing the cache needs the server's admin key",
             advice="--admin-key KEY, or YAIE_ADMIN_KEY",
         )
-    found = _open(url, key, "any").post("/v1/cache/flush", {})
+    server = _open(url, key, "any")
+    server.key_advice = (
+        "--admin-key (or YAIE_ADMIN_KEY) with the key of `yaie serve --admin-key KEY`"
+    )
+    found = server.post("/v1/cache/flush", {})
     if as_json:
         print(json.dumps(found))
         return
@@ -147,25 +144,8 @@ def clear(
 
 
 def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
-    """Return the named server, or a YAIE server on this machine; raise `AdvisedError` for none."""
-    from yaie.cli.options import choose_key
-    from yaie.cli.remote import ServerAnswers
-    from yaie.remote.discovery import find_server
-
-    named = url or os.environ.get("YAIE_BASE_URL")
-    chosen = choose_key(key, is_named=named is not None)
-    if named is None:
-        found = find_server(key=chosen)
-        if found is None:
-            raise AdvisedError(
-                "no YAIE server runs on 127.0.0.1:8000",
-                why="yaie cache reads the cache of a running server",
-                advice="yaie serve    (to start one), or --url URL",
-                code="server-unreachable",
-                exit_code=SERVER_UNREACHABLE,
-            )
-        named = found.url
-    return ServerAnswers(named, model or "any", key=chosen)
+    why = "yaie cache reads the cache of a running server"
+    return open_server(url, key, why=why, model=model or "")
 
 
 def _with(**fields: Any) -> dict[str, Any]:

@@ -5,17 +5,18 @@ Ctrl-C stops an answer and keeps its text; Ctrl-D leaves. Each line of piped inp
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from yaie.base.errors import YaieError
+from yaie.cli import chat_history, terminal
 from yaie.cli import run as one_off
-from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource
 from yaie.cli.chat_commands import ChatState, Leave, complete, obey
-from yaie.cli.failures import show_failure
+from yaie.cli.failures import show_failure, usage_error
 from yaie.cli.options import ENGINE_FLAGS, settings_options
 from yaie.cli.sampling_options import SamplingOptions, sampling_flags
 
@@ -34,6 +35,9 @@ def chat(
             "--stats/--no-stats", help="print token counts and timings after each answer [off]"
         ),
     ] = None,
+    continues: Annotated[
+        bool, typer.Option("--continue", "-c", help="continue the last conversation")
+    ] = False,
     url: one_off.Url = None,
     api_key: one_off.ApiKey = None,
     local: one_off.Local = False,
@@ -44,15 +48,35 @@ def chat(
     The chat goes to the server at --url or YAIE_BASE_URL (-m selects a served model), else to a
     YAIE server on 127.0.0.1:8000, else to a model in this process. --local, -m and engine flags
     load a model in this process.
+
+    On a terminal the typed lines and the last conversation are kept in ~/.local/state/yaie,
+    readable by you alone; YAIE_CHAT_HISTORY=off disables it.
     """
     state = ChatState(options=options, system=system, show_stats=bool(stats))
+    if continues:
+        _load_last(state, system)
     is_interactive = terminal.is_terminal(sys.stdin)
     if is_interactive:
         _prepare_line_editing()
-    with one_off.open_source(url, api_key, settings, local=local) as source:
+    memory = chat_history.remember_lines() if is_interactive else contextlib.nullcontext()
+    with one_off.open_source(url, api_key, settings, local=local) as source, memory:
         terminal.note(f"{source.name}. /help for help, Ctrl-D leaves")
+        if continues:
+            terminal.note(f"{len(state.turns)} turns of the last conversation; /undo removes one")
         converse(source, state, is_interactive)
         source.settle()
+
+
+def _load_last(state: ChatState, system: str | None) -> None:
+    path = chat_history.conversation_file()
+    if path is None or not path.is_file():
+        raise usage_error(
+            "there is no conversation to continue",
+            why=f"{chat_history.VARIABLE} is off" if path is None else f"{path} does not exist",
+            advice="yaie chat    (on a terminal it keeps its conversation)",
+        )
+    state.load(path)
+    state.system = system or state.system
 
 
 def _prepare_line_editing() -> None:
@@ -83,6 +107,8 @@ def converse(source: AnswerSource, state: ChatState, is_interactive: bool) -> No
         try:
             if take_turn(typed.text, state, source, is_quoted=typed.is_quoted):
                 answer_turn(source, state)
+                if is_interactive:
+                    chat_history.save_conversation(state.as_json())
         except Leave:
             return
         except YaieError as error:

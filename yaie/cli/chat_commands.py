@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -15,7 +16,7 @@ from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource, FinishedAnswer, Message
 from yaie.cli.failures import usage_error
 from yaie.cli.run import read_text
-from yaie.cli.sampling_options import NAMES, SamplingOptions, parse_option
+from yaie.cli.sampling_options import NAMES, SamplingOptions, describe_sampling, parse_option
 
 
 class Leave(Exception):
@@ -52,6 +53,22 @@ class ChatState:
         self.last = answer
         if text:
             self.turns.append({"role": "assistant", "content": text})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `/save` writes."""
+        return {"system": self.system, "turns": self.turns}
+
+    def load(self, path: Path) -> None:
+        """Continue a saved conversation. Raises a usage error for another file."""
+        try:
+            saved = json.loads(read_text(path))
+            system = saved["system"]
+            turns = [{"role": str(t["role"]), "content": str(t["content"])} for t in saved["turns"]]
+        except (ValueError, LookupError, TypeError) as error:
+            raise usage_error(
+                f"{path} is not a saved chat", why=str(error), advice="a file written by /save"
+            ) from None
+        self.system, self.turns = system, turns
 
     def take_back_answer(self) -> bool:
         """Remove the model's last turn; return True if a question remains."""
@@ -131,12 +148,14 @@ def _undo(state: ChatState, _rest: str, _source: AnswerSource) -> None:
     terminal.note(f"removed: {question.splitlines()[0][:60]}")
 
 
-def _set(state: ChatState, rest: str, _source: AnswerSource) -> None:
+def _set(state: ChatState, rest: str, source: AnswerSource) -> None:
     if not rest:
-        shown = ", ".join(f"{key}={value}" for key, value in state.options.given().items())
-        terminal.note(shown or "model defaults")
+        given = state.options.given()
+        shown = [f"{key}={value}" for key, value in given.items()]
+        others = [f"{k}={v} (default)" for k, v in source.sampling.items() if k not in given]
+        terminal.note(", ".join([*shown, *others]) or "the server's defaults")
         return
-    # NAME=VALUE, or NAME VALUE as in Ollama; NAME= restores the model's default.
+    # NAME=VALUE, or NAME VALUE as in Ollama; NAME= restores the default.
     form = re.fullmatch(r"([\w-]+)(?:\s*=\s*|\s+)(.*)", rest)
     name = form[1].replace("-", "_") if form else ""
     if form is None or name not in NAMES:
@@ -149,7 +168,7 @@ def _set(state: ChatState, rest: str, _source: AnswerSource) -> None:
     except (ValueError, typer.BadParameter):
         raise usage_error(f"{name} cannot be {value!r}", advice=f"/set {name}=1") from None
     state.options = state.options.changed(name, parsed)
-    terminal.note(f"{name}: {value or 'model default'}")
+    terminal.note(f"{name}: {value or source.sampling.get(name, 'default')}")
 
 
 def _file(state: ChatState, rest: str, _source: AnswerSource) -> None:
@@ -163,10 +182,9 @@ def _file(state: ChatState, rest: str, _source: AnswerSource) -> None:
 def _save(state: ChatState, rest: str, _source: AnswerSource) -> None:
     if not rest:
         raise usage_error("/save needs a file", advice="/save chat.json")
-    saved = {"system": state.system, "turns": state.turns}
     try:
         Path(rest).expanduser().write_text(
-            json.dumps(saved, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+            json.dumps(state.as_json(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
         )
     except OSError as error:
         raise usage_error(
@@ -178,21 +196,15 @@ def _save(state: ChatState, rest: str, _source: AnswerSource) -> None:
 def _load(state: ChatState, rest: str, _source: AnswerSource) -> None:
     if not rest:
         raise usage_error("/load needs a file", advice="/load chat.json")
-    try:
-        saved = json.loads(read_text(Path(rest).expanduser()))
-        system = saved["system"]
-        turns = [{"role": str(t["role"]), "content": str(t["content"])} for t in saved["turns"]]
-    except (ValueError, LookupError, TypeError) as error:
-        raise usage_error(
-            f"{rest} is not a saved chat", why=str(error), advice="a file written by /save"
-        ) from None
-    state.system, state.turns = system, turns
-    terminal.note(f"{len(turns)} turns loaded")
+    state.load(Path(rest).expanduser())
+    terminal.note(f"{len(state.turns)} turns loaded")
 
 
-def _stats(state: ChatState, _rest: str, _source: AnswerSource) -> None:
+def _stats(state: ChatState, _rest: str, source: AnswerSource) -> None:
     if state.last is not None:
         print(state.last.as_line(), file=sys.stderr)
+    sampling = describe_sampling({**source.sampling, **state.options.given()})
+    print(f"sampling: {sampling}", file=sys.stderr)
     state.show_stats = not state.show_stats
     terminal.note(
         f"token counts and timings after each answer: {'on' if state.show_stats else 'off'}"

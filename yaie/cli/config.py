@@ -1,21 +1,29 @@
-"""`yaie config`: shows the settings in effect and their schema, and starts a settings file."""
+"""`yaie config`: shows and checks settings, prints their schema, and starts a settings file."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from yaie.cli.doctor import settings_with_sources
+from yaie.cli.doctor import setting_line, settings_with_sources
 from yaie.cli.failures import usage_error
+from yaie.cli.options import warn_of_unknown_variables
 
 app = typer.Typer(
-    help="Show the settings, or start a settings file.",
+    help="Show or check the settings, or start a settings file.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", help="settings file: YAML, TOML or JSON [YAIE_CONFIG]", metavar="FILE"
+    ),
+]
 _JSON_TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
 
 
@@ -25,18 +33,65 @@ def show(
     changed: Annotated[
         bool, typer.Option("--changed", help="show only settings that differ from their default")
     ] = False,
+    config: Config = None,
 ) -> None:
-    """Show each setting with its value and source."""
-    from yaie.base.settings import SETTINGS
+    """Show each setting with its value and source; exit code 2 names each wrong value."""
+    from yaie.base.settings import given_settings, settings_in_file
 
-    found = [each for each in settings_with_sources() if each["source"] != "default" or not changed]
+    found = settings_with_sources(config)
+    found = [each for each in found if each["source"] != "default" or not changed]
     if as_json:
         print(json.dumps({each["name"]: each for each in found}))
-        return
-    for each in found:
-        setting = SETTINGS.get(each["name"])
-        shown = setting.shown(each["value"]) if setting else each["value"] or "not set"
-        print(f"{each['name']:<22} {shown:<18} {each['source']}")
+    else:
+        print("\n".join(map(setting_line, found)))
+    path, in_file = settings_in_file(config)
+    given = given_settings({}, in_file, path).items()
+    _check_values({name: value for name, (value, _) in given}, {n: s for n, (_, s) in given}, path)
+
+
+@app.command("check")
+def check(
+    path: Annotated[
+        Path | None, typer.Argument(help="settings file [YAIE_CONFIG]", metavar="[FILE]")
+    ] = None,
+) -> None:
+    """Check a settings file and the YAIE_* variables; exit code 2 names each wrong value.
+
+    Models are not looked up.
+    """
+    from yaie.base.served_models import engine_configs
+    from yaie.base.settings import load_settings, settings_in_file
+    from yaie.server.serving import check_tls
+
+    path, in_file = settings_in_file(path)
+    _check_values(in_file, dict.fromkeys(in_file, str(path)), path)
+    settings = load_settings(path)
+    configs = engine_configs(settings)
+    check_tls(settings)
+    warn_of_unknown_variables()
+    what = "variables" if path is None else f"{path}: {len(in_file)} settings"
+    print(f"{what}, all valid; models: {', '.join(each.source for each in configs)}")
+
+
+def _check_values(
+    found: Mapping[str, object], sources: Mapping[str, str], path: Path | None
+) -> None:
+    """Raise `ConfigError` that names each wrong value by its variable, or its place in a file."""
+    from yaie.base.errors import ConfigError
+    from yaie.base.settings import SETTINGS
+
+    problems = []
+    for name, given in found.items():
+        value = SETTINGS[name].parse(given) if isinstance(given, str) else given
+        source = sources[name]
+        try:
+            SETTINGS[name].check(value, f"{name} in {path}" if source == str(path) else source)
+        except ConfigError as error:
+            problems.append(error.message)
+    if problems:
+        wrong = ConfigError("; ".join(problems))
+        wrong.file = None if path is None else str(path)
+        raise wrong
 
 
 @app.command("schema")
@@ -54,7 +109,7 @@ def init(
         raise usage_error(f"{path} is neither YAML nor TOML", advice="yaie config init yaie.yaml")
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(_commented(is_toml=path.suffix.lower() == ".toml"))
+            file.write(_comment(is_toml=path.suffix.lower() == ".toml"))
     except FileExistsError:
         raise usage_error(f"{path} exists", advice="another name, or remove it") from None
     except OSError as error:
@@ -80,6 +135,8 @@ def settings_schema() -> dict[str, Any]:
             kind["type"] = ["string", "array"]
         if setting.is_optional:
             kind = {"anyOf": [kind, {"type": "null"}]}
+        if setting.kind is int:  # settings files take sizes with units, such as 16G
+            kind = {"anyOf": [kind, {"type": "string", "pattern": r"^[0-9][0-9.,_]*[kmgtKMGT]"}]}
         properties[name] = {"description": setting.about.meaning, "default": setting.default} | kind
     properties["models"]["type"] = ["string", "array", "object"]
     return {
@@ -91,7 +148,7 @@ def settings_schema() -> dict[str, Any]:
     }
 
 
-def _commented(*, is_toml: bool) -> str:
+def _comment(*, is_toml: bool) -> str:
     from yaie.base.settings import SETTINGS
 
     lines = ["# Settings of YAIE. Flags win over YAIE_* variables, which win over this file.", ""]

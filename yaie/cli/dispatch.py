@@ -2,13 +2,12 @@
 
 A prompt is best quoted: one argument with a space in it is always a prompt. Unquoted, the first
 word decides. It counts as a mistyped command, and is refused with advice, if
-- it is a command in similar programs (`ls`, `ps`, `stop`, ...) and at most one more word follows;
+- it is a command in similar programs (`ls`, `install`, ...) and at most one more word follows;
 - it nearly spells a YAIE command, alone or before flags, a path or a name;
 - it is one edit away from a YAIE command and one more word follows;
-- it is one edit away from `pull`, `list`, `show` or `rm`, and a model name follows.
-`pull`, `list`, `show` and `rm` are commands if at most one more word follows, and `cache` also
-before its subcommands. All other lines are prompts, in particular sentences with three words or
-more.
+- it is one edit away from a storage command (`pull`, `list`, ...), and a model name follows.
+Storage commands are commands if at most one more word follows, and `cache` also before its
+subcommands. All other lines are prompts, in particular sentences with three words or more.
 """
 
 from __future__ import annotations
@@ -18,21 +17,22 @@ from collections.abc import Collection
 from itertools import pairwise, takewhile
 
 from yaie.base.advised_error import AdvisedError
+from yaie.base.own_package import UPGRADE
 from yaie.cli import terminal
 from yaie.cli.failures import usage_error
 
 ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _HELP = ("help", "--help", "-h")
 
-_WITH_VALUE = ("--revision",)  # flags of the commands below whose next word is a value
-STORAGE_COMMANDS = ("pull", "list", "show", "rm")  # words that also begin prompts
+# Flags of the commands below whose next word is a value.
+_WITH_VALUE = ("--revision", "--url", "--api-key", "--admin-key")
+STORAGE_COMMANDS = ("pull", "list", "show", "rm", "ps", "stop")  # words that also begin prompts
 
 _START = "`yaie pull NAME` downloads a model, as its first use does"
 _LIST = "`yaie list` lists local models"
 _REMOVE = "`yaie rm NAME` removes a model"
-_RUNNING = "`yaie doctor` finds a server on this machine; its /v1/models lists its model"
-_STOP = "Ctrl-C or SIGTERM stops `yaie serve`"
-_UPDATE = "pip updates YAIE"
+_RUNNING = "`yaie ps` lists the models of a running server"
+_UPDATE = "git updates a clone of YAIE"
 _EMBED = "embeddings are not supported"
 
 # Commands of Ollama, llm, vLLM and git-like programs, with YAIE's way to the same end.
@@ -41,10 +41,8 @@ _FOREIGN = {
     "install": (_START, "yaie pull smollm2"),
     "start": ("`yaie serve` starts the server", "yaie serve"),
     "ls": (_LIST, "yaie list"),
-    "ps": (_RUNNING, "yaie doctor"),
-    "status": (_RUNNING, "yaie doctor"),
+    "status": (_RUNNING, "yaie ps"),
     "remove": (_REMOVE, "yaie list"),
-    "stop": (_STOP, "Ctrl-C in the terminal of `yaie serve`"),
     "delete": (_REMOVE, "yaie list"),
     "uninstall": (_REMOVE, "yaie list"),
     "generate": ("`yaie run` answers a prompt", 'yaie run "PROMPT"'),
@@ -56,10 +54,9 @@ _FOREIGN = {
     ),
     "keys": ("the setting `api_key` lists a server's keys", "yaie serve --api-key KEY"),
     "login": ("the variable HF_TOKEN is the Hugging Face token", "hf auth login"),
-    "quantize": ("weights are quantized at load", "yaie serve NAME --quantization int8"),
     "convert": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
-    "update": (_UPDATE, "pip install --upgrade yaie"),
-    "upgrade": (_UPDATE, "pip install --upgrade yaie"),
+    "update": (_UPDATE, UPGRADE),
+    "upgrade": (_UPDATE, UPGRADE),
     "embed": (_EMBED, "yaie --help"),
     "create": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "push": ("YAIE does not publish models", "yaie --help"),

@@ -1,4 +1,4 @@
-"""`yaie doctor`: checks the machine and shows the source of every setting.
+"""`yaie doctor`: checks the machine and shows the settings that differ from their defaults.
 
 Checks run in order; each runs even if an earlier check failed. The last check is a self test with
 the built-in model.
@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -45,7 +46,7 @@ def doctor(
 ) -> None:
     """Check the machine and the settings, and run a self test.
 
-    The exit code is 1 if a service could not start.
+    The exit code is 1 if a service could not start. --json has every setting.
     """
     checks = [run_check(name, check) for name, check in _CHECKS.items()]
     settings = settings_with_sources()
@@ -70,26 +71,16 @@ def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
     return Check(name, status, detail)
 
 
-def settings_with_sources() -> list[dict[str, Any]]:
-    """Return every setting and variable with its value and its source."""
-    from yaie.base.settings import (
-        CLIENT_VARIABLES,
-        LIBRARY_VARIABLES,
-        SETTINGS,
-        settings_in_file,
-        variable_value,
-    )
+def settings_with_sources(config: Path | None = None) -> list[dict[str, Any]]:
+    """Return every setting and variable with its value and its source; `config` is a file."""
+    from yaie.base.setting_field import CLIENT_VARIABLES, LIBRARY_VARIABLES
+    from yaie.base.settings import SETTINGS, given_settings, settings_in_file
 
     shown = []
-    path, in_file = settings_in_file()
+    path, in_file = settings_in_file(config)
+    found = given_settings({}, in_file, path)
     for name, setting in SETTINGS.items():
-        given: object = variable_value(setting.variable)
-        source = setting.variable
-        if given is None:
-            given, source = in_file.get(name), str(path)
-        value = setting.parse(given) if isinstance(given, str) else given
-        if given is None:
-            value, source = setting.default, "default"
+        value, source = found.get(name, (setting.default, "default"))
         if name in _SECRET_SETTINGS and value:
             value = "(set)"
         shown.append({"name": name, "value": value, "source": source})
@@ -101,17 +92,23 @@ def settings_with_sources() -> list[dict[str, Any]]:
 
 
 def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
-    from yaie.base.settings import SETTINGS
-
     for check in checks:
         mark = _MARKS[check.status]
         paint = {"ok": terminal.green, "warning": terminal.dim, "failed": terminal.red}
         print(f"{paint[check.status](mark, sys.stdout)}  {check.name:<12} {check.detail}")
-    print(terminal.bold("\nSettings", sys.stdout))
-    for found in settings:
-        setting, value = SETTINGS.get(found["name"]), found["value"]
-        shown = setting.shown(value) if setting else value or "not set"
-        print(f"  {found['name']:<20} {shown:<16} {found['source']}")
+    changed = [each for each in settings if each["source"] != "default"]
+    print(terminal.bold("\nSettings that differ from their defaults", sys.stdout))
+    print("\n".join(f"  {setting_line(each)}" for each in changed) or "  none")
+    print(f"  yaie config show lists all {len(settings)}")
+
+
+def setting_line(found: dict[str, Any]) -> str:
+    """Return name, value and source of one setting as a line."""
+    from yaie.base.settings import SETTINGS
+
+    setting, value = SETTINGS.get(found["name"]), found["value"]
+    shown = setting.shown(value) if setting else value or "not set"
+    return f"{found['name']:<22} {shown:<18} {found['source']}"
 
 
 def _check_python() -> tuple[Status, str]:
@@ -220,10 +217,14 @@ def _check_self_test() -> tuple[Status, str]:
     with LLM(num_slots=1024, max_model_len=1024) as model:
         sampling = SamplingParams(max_tokens=200, temperature=0.0)
         output = model.chat([{"role": "user", "content": question}], sampling)[0]
+        execution, reason = model.info.execution, model.info.execution_reason
     text = " ".join(output.text.split())
     if output.finish_reason != "stop" or not text:
         return "failed", f"the built-in model did not finish its answer: {text!r}"
-    return "ok", f"{question} {textwrap.shorten(text, 120, placeholder=' …')}"
+    answer = f"{question} {textwrap.shorten(text, 120, placeholder=' …')}"
+    if reason:
+        return "warning", f"{execution} runs the built-in model, slower, since {reason}; {answer}"
+    return "ok", f"{execution} runs the built-in model; {answer}"
 
 
 _CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import sys
 import traceback
 
 from yaie.base.advised_error import AdvisedError
-from yaie.base.errors import NotEnoughMemory, YaieError
+from yaie.base.errors import ConfigError, NotEnoughMemory, YaieError
 from yaie.cli import terminal
 
 FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 
 # The next step for errors raised below the command line, by code.
 _ADVICE = {
-    "model_not_found": "yaie models    (models on this machine, and four to start with)",
-    "model_unsupported": "yaie models    (supported architectures, and four models to start with)",
+    "model_not_found": "yaie models    (models on this machine, and models by short names)",
+    "model_unsupported": "yaie models    (supported architectures, and models by short names)",
     "model_damaged": "yaie models    (models on this machine)",
     "not_enough_memory": "a smaller --num-slots or --max-model-len",
     "context_length_exceeded": "a shorter prompt",
@@ -73,6 +74,8 @@ def _show(error: BaseException) -> None:
 
 
 def _advice(error: YaieError) -> str:
+    if isinstance(error, ConfigError) and error.file is not None:
+        return f"yaie config check {error.file}    (yaie config schema has every setting)"
     advice = _ADVICE.get(error.code or "", "")
     is_shortened_by_fewer = error.code == "context_length_exceeded" and error.param == "max_tokens"
     return f"{advice}, or a smaller --max-tokens" if is_shortened_by_fewer else advice
@@ -84,6 +87,9 @@ def wants_traceback() -> bool:
 
 
 def _print_parts(code: str, what: str, why: str, advice: str) -> None:
+    fields = {"code": code, "why": why, "advice": advice}
+    if terminal.write_record(logging.ERROR, what, **{k: v for k, v in fields.items() if v}):
+        return
     label = terminal.red(f"error[{code.replace('_', '-')}]:", sys.stderr)
     print(f"{label} {what}", file=sys.stderr)
     for line in why.splitlines():

@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from yaie.base.own_package import install_command
+
 Result = tuple[Literal["ok", "warning", "failed"], str]
 
 _DRIVER = Path("/proc/driver/nvidia/version")
@@ -92,6 +94,6 @@ def check_triton() -> Result:
     try:
         return "ok", version("triton")
     except PackageNotFoundError:
-        return (
-            ("warning", "not installed; pip install 'yaie[gpu]'") if has_device() else _NOT_NEEDED
-        )
+        if not has_device():
+            return _NOT_NEEDED
+        return "warning", f"not installed; {install_command('gpu')}"

@@ -15,7 +15,8 @@ from yaie.base.types import Grammar, Usage
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.failures import USAGE, usage_error
-from yaie.cli.sampling_options import SamplingOptions
+from yaie.cli.sampling_options import SamplingOptions, default_sampling
+from yaie.process.progress import show_progress
 from yaie.process.spawn import gc_paused_then_frozen
 
 if TYPE_CHECKING:
@@ -35,10 +36,15 @@ def load_model(settings: dict[str, Any]) -> LLM:
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
     terminal.note(f"loading {config.source}{hint} …")
-    with gc_paused_then_frozen(), compilation_shown():
+    is_shown = terminal.notes_are_shown()
+    with (
+        gc_paused_then_frozen(),
+        notes_of_compilation(),
+        show_progress("importing PyTorch", wanted=is_shown),
+    ):
         from yaie.api.llm import LLM
 
-        return LLM(given.pop("model"), **given)
+        return LLM(given.pop("model"), progress=is_shown, **given)
 
 
 class _Notes(logging.Handler):
@@ -48,12 +54,12 @@ class _Notes(logging.Handler):
         if record.levelno > logging.INFO:
             terminal.warn(record.getMessage())
         else:
-            terminal.note(f"{record.getMessage()} …")
+            terminal.say(f"{record.getMessage()} …")
 
 
 @contextlib.contextmanager
-def compilation_shown() -> Iterator[None]:
-    """Show a note while the kernel library is compiled, on the first start of a machine."""
+def notes_of_compilation() -> Iterator[None]:
+    """Say that the kernels are compiled, also on a pipe: once on a machine, for half a minute."""
     log, notes = logging.getLogger("yaie.kernels"), _Notes()
     level = log.level
     log.addHandler(notes)
@@ -76,6 +82,11 @@ class ModelAnswers:
         """The model and its device."""
         info = self._llm.info
         return f"{info.model} ({info.num_parameters / 1e6:.1f} M, {info.device})"
+
+    @property
+    def sampling(self) -> dict[str, float]:
+        """The model's recommended sampling, else the default of the command line."""
+        return default_sampling(self._llm.info.default_sampling)
 
     def models(self) -> list[str]:
         """Return the one model that is loaded."""
@@ -144,20 +155,14 @@ class ModelAnswers:
         self, question: Question, options: SamplingOptions, grammar: Grammar | None
     ) -> Generator[StreamPiece, None, None]:
         # Without max_tokens an answer is unlimited, as in the server's chat; `LLM` defaults to 16.
-        given = {"max_tokens": None} | options.given()
+        given = {"max_tokens": None, **self.sampling, **options.given()}
         sampling = dataclasses.replace(self._llm.default_sampling, **given)
         try:
             return self._llm.stream(question, sampling, grammar=grammar)
         except ContextLengthExceeded as error:
-            if not options.shrinks_to_fit:
-                raise self._blamed_on_the_pool(error) from None
-        try:
-            unlimited = dataclasses.replace(sampling, max_tokens=None)
-            return self._llm.stream(question, unlimited, grammar=grammar)
-        except ContextLengthExceeded as error:
-            raise self._blamed_on_the_pool(error) from None
+            raise self._blame_the_pool(error) from None
 
-    def _blamed_on_the_pool(self, error: ContextLengthExceeded) -> Exception:
+    def _blame_the_pool(self, error: ContextLengthExceeded) -> Exception:
         """Return the error, or an error about --num-slots if the KV cache limits the context."""
         info = self._llm.info
         if info.max_model_len < info.num_slots:

@@ -11,12 +11,13 @@ from typing import Annotated
 import typer
 
 from yaie.base.advised_error import AdvisedError
+from yaie.base.own_package import read_version
 from yaie.base.renamed_settings import advice_on
 from yaie.cli import (
+    batch,
     bench,
     cache,
     chat,
-    completion,
     config,
     demo,
     doctor,
@@ -24,13 +25,15 @@ from yaie.cli import (
     models,
     quantize,
     run,
+    running,
     serve,
     storage,
     terminal,
     tokenize,
-    version,
 )
 from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
+from yaie.cli.options import name_the_command
+from yaie.process.hidden_keys import hide_keys_of_arguments
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
 _NEAR = 2  # edits between an unknown flag and one that is suggested
@@ -49,6 +52,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("chat")(chat.chat)
 app.command("serve")(serve.serve)
+app.command("batch")(batch.batch)
 app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
 app.add_typer(cache.app, name="cache")
@@ -58,12 +62,21 @@ app.command("pull")(storage.pull)
 app.command("list")(storage.list_models)
 app.command("show")(storage.show)
 app.command("rm")(storage.remove)
+app.command("ps")(running.ps)
+app.command("stop")(running.stop)
 app.add_typer(config.app, name="config")
 app.command("quantize")(quantize.quantize)
 app.command("tokenize")(tokenize.tokenize)
-app.command("version")(version.version)
+
+
+@app.command("version")
+def print_version() -> None:
+    """Show the YAIE version."""
+    print(f"yaie {read_version()}")
+
+
 COMMANDS = (
-    *("run", "chat", "serve", "demo", "bench", "cache", "config", "doctor", "models"),
+    *("run", "chat", "serve", "batch", "demo", "bench", "cache", "config", "doctor", "models"),
     *("quantize", "tokenize", "version"),
     *STORAGE_COMMANDS,
 )
@@ -82,14 +95,15 @@ def _root(
     ] = False,
 ) -> None:
     if show_version and context.invoked_subcommand is None:
-        version.version()
+        print_version()
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    hide_keys_of_arguments()
     terminal.prepare_streams()
     if "_YAIE_COMPLETE" in os.environ:
-        completion.name_the_command(os.environ)
+        name_the_command(os.environ)
     sys.exit(run_command_line(sys.argv[1:]))
 
 
@@ -102,7 +116,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except BaseException as error:  # one screen for the user instead of a traceback
         return _exit_code_of(error)
     if code == failures.INTERRUPTED:  # typer's code for Ctrl-C
-        return _interrupted()
+        return _end_interrupted()
     return code if isinstance(code, int) else 0
 
 
@@ -114,7 +128,7 @@ def _exit_code_of(error: BaseException) -> int:
         _discard_output()
         return failures.show_failure(failures.output_error(error))
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return _interrupted()
+        return _end_interrupted()
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else failures.FAILED
     if isinstance(error, typer.TyperException):
@@ -151,7 +165,7 @@ def _discard_output() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _interrupted() -> int:
+def _end_interrupted() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the clean-up
     if terminal.is_terminal(sys.stderr):
         print(file=sys.stderr)

@@ -5,7 +5,6 @@ Reads file headers only, without torch.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import json
@@ -18,7 +17,8 @@ from typing import Annotated
 import typer
 
 from yaie.cli import terminal
-from yaie.models.files.model_index import CONTEXT, STARTERS, Starter
+from yaie.models.files.model_index import CONTEXT, MODELS, ListedModel
+from yaie.process.limits import available_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,21 @@ def models(
     """List local models, starter models and supported architectures."""
     from yaie.models.architecture.architectures import SUPPORTED
 
+    memory = available_bytes()
     local = [inspect_model(name, folder) for name, folder in local_folders()]
     if as_json:
         report = {
             "models": [asdict(model) for model in local],
-            "to_start_with": [
-                asdict(starter) | {"memory_bytes": starter.memory_bytes} for starter in STARTERS
+            "catalogue": [
+                asdict(model)
+                | {
+                    "weight_bytes": model.weight_bytes,
+                    "memory_bytes": model.memory_bytes,
+                    "fits": _fit(model, memory),
+                }
+                for model in MODELS
             ],
+            "available_bytes": memory,
             "supported": [asdict(entry) for entry in SUPPORTED],
         }
         print(json.dumps(report))
@@ -55,9 +63,13 @@ def models(
     print(terminal.bold("On this machine", sys.stdout))
     for model in local:
         print(f"  {model.name:<36} {describe(model)}")
-    print(terminal.bold("\nTo start with", sys.stdout), "(downloaded by: yaie pull NAME)")
-    for starter in STARTERS:
-        print(f"  {starter.repository:<36} {_describe_starter(starter)}")
+    print(
+        terminal.bold("\nBy short name", sys.stdout),
+        f"(downloaded by: yaie pull NAME; sizes are approximate; memory with {CONTEXT:,} tokens "
+        f"of context, {memory / 1e9:.1f} GB are available)",
+    )
+    for listed in MODELS:
+        print(f"  {listed.name:<18} {_describe_listed(listed, memory)}")
     print(terminal.bold("\nSupported architectures", sys.stdout))
     for entry in SUPPORTED:
         print(f"  {entry.architecture:<24} {entry.known_as}")
@@ -68,28 +80,32 @@ def models(
 
 
 def local_folders() -> list[tuple[str, Path]]:
-    """Return name and folder for the built-in model and each cached model."""
+    """Return name and folder, or GGUF file, of the built-in model and each cached model."""
     from huggingface_hub import constants
 
-    from yaie.base.errors import StartupError
     from yaie.base.settings import BUILTIN_MODEL
+    from yaie.models.files.gguf_repository import is_part, kind_in, list_gguf
     from yaie.models.files.pull import list_pulled_models
-    from yaie.models.load.folder import resolve_model_path
 
     found: list[tuple[str, Path]] = []
     builtin = importlib.util.find_spec("yaie.models.builtin")
     if builtin is not None and builtin.origin is not None:  # skip a namespace package
         package = importlib.import_module("yaie.models.builtin")
         found.append((BUILTIN_MODEL, Path(package.BUILTIN_MODEL_DIR)))
-    for name, file in list_pulled_models():
-        with contextlib.suppress(StartupError):  # a damaged one: yaie pull says so
-            found.append((name, resolve_model_path(str(file))))
+    found += list_pulled_models()
     cache = Path(constants.HF_HUB_CACHE)
     for repository in sorted(cache.glob("models--*")):
-        snapshots = [path.parent for path in repository.glob("snapshots/*/config.json")]
-        if snapshots:
-            newest = max(snapshots, key=lambda folder: folder.stat().st_mtime)
-            found.append((repository.name.removeprefix("models--").replace("--", "/"), newest))
+        name = repository.name.removeprefix("models--").replace("--", "/")
+        snapshots = sorted(repository.glob("snapshots/*"), key=lambda path: -path.stat().st_mtime)
+        files = {
+            f"{name}:{kind_in(file)}": snapshot / file
+            for snapshot in reversed(snapshots)  # the newest one last
+            for file in list_gguf(snapshot)
+            if not is_part(file)
+        }
+        found += sorted(files.items())
+        if not files or any(snapshot.glob("*.safetensors*") for snapshot in snapshots):
+            found += [(name, path) for path in snapshots if (path / "config.json").exists()][:1]
     return found
 
 
@@ -97,11 +113,12 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
     """Describe a model folder, with the reason if YAIE refuses it."""
     from yaie.base.errors import StartupError
     from yaie.models.files.checkpoint import read_config
-    from yaie.models.load.folder import open_folder
+    from yaie.models.load.folder import open_folder, resolve_model_path
     from yaie.models.quantization.checkpoint_layers import read_stored_layout
 
     architecture, num_parameters, nbytes, dtype, quantization, refused = "", 0, 0, "", "", ""
     try:
+        folder = resolve_model_path(str(folder))
         config = read_config(folder)
         named = config.get("architectures")
         if not isinstance(named, list) or not named:
@@ -127,12 +144,23 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
     )
 
 
-def _describe_starter(starter: Starter) -> str:
-    download, memory = starter.weight_bytes / 1e9, starter.memory_bytes / 1e9
+def _describe_listed(model: ListedModel, available: int) -> str:
+    gated = "; gated, needs HF_TOKEN" if model.is_gated else ""
     return (
-        f"{download:.1f} GB to download, {memory:.1f} GB of memory with {CONTEXT:,} tokens of "
-        f"context; {starter.known_for}"
+        f"{model.num_parameters / 1e9:>5.2f} B  {model.weight_bytes / 1e9:>5.1f} GB download  "
+        f"{model.memory_bytes / 1e9:>5.1f} GB memory  {_fit(model, available):<20}  "
+        f"{model.repository}{gated}"
     )
+
+
+def _fit(model: ListedModel, available: int) -> str:
+    """Return the widest form of the weights that the available memory holds."""
+    rest = model.memory_bytes - model.weight_bytes
+    forms = {"fits": 1.0, "--quantization int8": 0.55, "--quantization int4": 0.35}
+    fitting = (
+        name for name, share in forms.items() if share * model.weight_bytes + rest <= available
+    )
+    return next(fitting, "too large")
 
 
 def describe(model: LocalModel) -> str:

@@ -1,33 +1,21 @@
-"""Setting flags shared by several commands, and the parser for counts such as 8k."""
+"""Setting flags shared by several commands: their parameters, counts and shell completion."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Annotated, Any
 
 import typer
 
 from yaie.base.server_settings import SERVER_SETTINGS
-from yaie.base.setting_field import Setting
+from yaie.base.setting_field import Setting, read_count
 from yaie.base.settings import ENGINE_SETTINGS, unknown_variables
 from yaie.cli import terminal
-from yaie.cli.completion import completer
+from yaie.cli.dispatch import ROOT_FLAGS
 from yaie.cli.failures import usage_error
 from yaie.remote.address import WrongAddress, base_url, first_key, key_of
-
-_MULTIPLIERS = {
-    "": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "K": 2**10,
-    "M": 2**20,
-    "G": 2**30,
-}
-
 
 Revision = Annotated[
     str | None,
@@ -41,20 +29,11 @@ Revision = Annotated[
 
 
 def parse_count(text: str) -> int:
-    """Parse a count: 8000, 8k (8,000), 8K or 8Ki (8,192), 10MiB.
-
-    Lower case is decimal and upper case binary, as in vLLM.
-    """
-    plain = str(text).strip().replace(",", "").replace("_", "")
-    found = re.fullmatch(r"(-?\d+(?:\.\d+)?)(?:([kmgKMG])(?:i?B|i)?)?", plain)
-    if found is None:
-        raise typer.BadParameter(
-            f"{text!r} is not a count; write it as 8000, 8k (8,000) or 8K (8,192)"
-        )
-    value = float(found[1]) * _MULTIPLIERS[found[2] or ""]
-    if not value.is_integer():
-        raise typer.BadParameter(f"{text!r} is not a whole number")
-    return int(value)
+    """Parse a flag's count, such as 8k; typer prints the error as a usage error."""
+    try:
+        return read_count(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 ENGINE_FLAGS = tuple(ENGINE_SETTINGS.values())
@@ -140,3 +119,38 @@ def read_base(text: str) -> str:
     except WrongAddress as error:
         advice = "    or ".join(f"--url {url}" for url in error.fix.split(" or "))
         raise usage_error(error.fact, why=error.why, advice=advice) from None
+
+
+# Variables in which the shells hand over the command line: bash, then zsh and fish.
+_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+
+
+def complete_model(typed: str) -> list[str]:
+    """Return the local models that begin with the typed text."""
+    from yaie.cli.models import local_folders
+
+    return [name for name, _ in local_folders() if name.startswith(typed)]
+
+
+def completer(setting: Setting) -> Callable[[str], list[str]] | None:
+    """Return the completion of a setting's values, or None for free text and numbers."""
+    if setting.name == "model":
+        return complete_model
+    if not setting.choices:
+        return None
+
+    def complete(typed: str) -> list[str]:
+        return [choice for choice in setting.choices if choice.startswith(typed.lower())]
+
+    return complete
+
+
+def name_the_command(environment: MutableMapping[str, str]) -> None:
+    """Insert `run` into a command line to complete that begins with a flag: `yaie -m <Tab>`."""
+    for variable in _LINES:
+        program, _, rest = environment.get(variable, "").partition(" ")
+        first, space, _ = rest.partition(" ")
+        if first.startswith("-") and space and first not in ROOT_FLAGS:
+            environment[variable] = f"{program} run {rest}"
+            if variable == "COMP_WORDS":
+                environment["COMP_CWORD"] = str(int(environment["COMP_CWORD"]) + 1)

@@ -13,7 +13,7 @@ from yaie.base.types import Grammar, Usage
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, usage_error
 from yaie.cli.options import read_base
-from yaie.cli.sampling_options import SamplingOptions
+from yaie.cli.sampling_options import SamplingOptions, default_sampling
 from yaie.remote.address import KEY_REFUSED, open_session
 from yaie.remote.replies import (
     StreamBroke,
@@ -21,6 +21,7 @@ from yaie.remote.replies import (
     context_lengths,
     error_of,
     events_of,
+    recommended_sampling,
     root_cause,
     usage_of,
 )
@@ -46,14 +47,31 @@ class ServerAnswers:
 
     def __init__(self, url: str, model: str | None = None, *, key: str | None = None) -> None:
         self.explains_cache = False  # request a cache explanation with each answer
+        # The fix for a key that the server refuses.
+        self.key_advice = "--api-key (or YAIE_API_KEY) with a key of that server, or --local"
         self.url = read_base(url)
         self._http = open_session(self.url, key)
+        self._recommended: dict[str, Any] | None = None  # by model, once the models were listed
         self._model = model or self._first_model()
 
     @property
     def name(self) -> str:
         """The model and the server's address."""
         return f"{self._model} at {self.url}"
+
+    @property
+    def sampling(self) -> dict[str, float]:
+        """The sampling that a YAIE server reports, else ours; empty for other servers.
+
+        Empty also for a model that is not loaded yet.
+        """
+        if self._recommended is None:
+            try:
+                self._context_lengths()
+            except AdvisedError:  # the answer's own request tells what is wrong
+                self._recommended = {}
+        known = (self._recommended or {}).get(self._model)
+        return {} if known is None else default_sampling(known)
 
     def models(self) -> list[str]:
         """Return the names of the server's models."""
@@ -74,17 +92,28 @@ class ServerAnswers:
         """Begin an answer; the request is sent when the first piece is read."""
         return AnswerStream(
             self._pieces(
-                question, {**options.given(), **fields_of(grammar)}, options.shrinks_to_fit
+                question,
+                {**self.sampling, **options.given(), **fields_of(grammar)},
+                options.shrinks_to_fit,
             )
         )
 
     def settle(self) -> None:
         """Do nothing: the server keeps running."""
 
-    def post(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
+    def get(self, route: str) -> dict[str, Any]:
+        """Return the JSON object at a path."""
+        return self._object("GET", route)
+
+    def post(
+        self, route: str, body: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
         """Return the JSON object with which the server answers a body."""
+        return self._object("POST", route, json=body, headers=headers)
+
+    def _object(self, method: str, route: str, **options: Any) -> dict[str, Any]:
         try:
-            return as_object(self._send("POST", route, json=body).json())
+            return as_object(self._send(method, route, **options).json())
         except ValueError:
             raise self._not_openai(f"{route} did not return JSON") from None
 
@@ -176,7 +205,7 @@ class ServerAnswers:
     def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
         for event in events_of(reply):
             if event.get("error"):  # some servers send "error": null in every event
-                raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
+                raise self._read_refusal(_exit_code_in_stream(event["error"]), event["error"])
             yield event
 
     def _first_model(self) -> str:
@@ -189,9 +218,12 @@ class ServerAnswers:
         """Return each model's context length, or None if the server does not report it."""
         reply = self._send("GET", "/v1/models")
         try:
-            return context_lengths(reply.json())
+            document = reply.json()
+            lengths = context_lengths(document)
+            self._recommended = recommended_sampling(document)
         except ValueError:
             raise self._not_openai("/v1/models did not return a list of models") from None
+        return lengths
 
     def _send(self, method: str, route: str, **options: Any) -> requests.Response:
         import requests
@@ -207,17 +239,19 @@ class ServerAnswers:
         detail = error_of(reply)
         if not detail and reply.status_code in _NO_SUCH_ROUTE:
             raise self._not_openai(f"it answered {method} {route} with HTTP {reply.status_code}")
-        raise self._refused(
+        raise self._read_refusal(
             _exit_code(reply.status_code),
             detail or f"HTTP {reply.status_code}: {reply.text[:200]}",
             refuses_key=reply.status_code in KEY_REFUSED,
         )
 
-    def _refused(self, exit_code: int, detail: Any, *, refuses_key: bool = False) -> AdvisedError:
+    def _read_refusal(
+        self, exit_code: int, detail: Any, *, refuses_key: bool = False
+    ) -> AdvisedError:
         detail = detail if isinstance(detail, dict) else {"message": str(detail)}
         advice = "again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else ""
         if refuses_key:
-            advice = "--api-key (or YAIE_API_KEY) with a key of that server, or --local"
+            advice = self.key_advice
         if detail.get("code") == "model_not_found":
             advice = "omit -m to use the served model, or --local to load a model here"
         return AdvisedError(

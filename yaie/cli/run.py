@@ -233,10 +233,10 @@ def open_source(
     warn_of_unknown_variables()
     source: AnswerSource | None = None
     if named and not local:
-        _refuse_engine_flags(named, settings)
+        refuse_engine_flags(named, settings)
         source = _server(named, settings.get("model"), api_key, is_named=True)
     elif not local and not settings and not os.environ.get("YAIE_MODEL"):
-        source = _found_server(api_key)
+        source = _find_server(api_key)
     if source is None:
         from yaie.cli.local import ModelAnswers
 
@@ -254,7 +254,7 @@ def _server(url: str, model: str | None, api_key: str | None, *, is_named: bool)
     return ServerAnswers(url, model, key=choose_key(api_key, is_named=is_named))
 
 
-def _found_server(api_key: str | None) -> AnswerSource | None:
+def _find_server(api_key: str | None) -> AnswerSource | None:
     from yaie.cli.options import choose_key
     from yaie.remote import discovery
 
@@ -262,7 +262,8 @@ def _found_server(api_key: str | None) -> AnswerSource | None:
     return _server(found.url, None, api_key, is_named=False) if found else None
 
 
-def _refuse_engine_flags(url: str, settings: dict[str, Any]) -> None:
+def refuse_engine_flags(url: str, settings: dict[str, Any]) -> None:
+    """Raise a usage error for flags of an engine in addition to a server's address."""
     flags = [f"--{name.replace('_', '-')}" for name in settings if name != "model"]
     if flags:
         raise usage_error(

@@ -15,6 +15,25 @@ from yaie.base.types import SamplingParams
 from yaie.cli.options import parse_count
 
 DEFAULT_MAX_TOKENS = 512
+# For models whose authors recommend no sampling. The API's default, temperature 1.0 over the whole
+# vocabulary, makes small models wander.
+DEFAULT_SAMPLING = {"temperature": 0.7, "top_p": 0.9}
+_SHAPING = frozenset({"temperature", "top_p", "top_k", "min_p"})
+
+
+def default_sampling(recommended: Mapping[str, float]) -> dict[str, float]:
+    """Return the sampling of `run` and `chat`: the recommended one, else `DEFAULT_SAMPLING`."""
+    is_recommended = not _SHAPING.isdisjoint(recommended)
+    return {**({} if is_recommended else DEFAULT_SAMPLING), **recommended}
+
+
+def describe_sampling(values: Mapping[str, Any]) -> str:
+    """Return sampling parameters as text: `temperature 0.7, top_p 0.9`."""
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _or_ours(name: str) -> str:
+    return f"the model's, else {DEFAULT_SAMPLING[name]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +58,46 @@ class SamplingOptions:
         typer.Option(
             "--temperature",
             "-t",
-            help="sampling temperature; 0 is greedy [the model's]",
+            help=f"sampling temperature; 0 is greedy [{_or_ours('temperature')}]",
             metavar="T",
         ),
     ] = None
     top_p: Annotated[
         float | None,
-        typer.Option("--top-p", help="nucleus sampling probability [the model's]", metavar="P"),
+        typer.Option(
+            "--top-p", help=f"nucleus sampling probability [{_or_ours('top_p')}]", metavar="P"
+        ),
     ] = None
     top_k: Annotated[
         int | None,
         typer.Option(
             "--top-k", help="sample from the K most likely tokens [the model's]", metavar="K"
+        ),
+    ] = None
+    min_p: Annotated[
+        float | None,
+        typer.Option(
+            "--min-p",
+            help="drop tokens below this share of the most likely token [the model's]",
+            metavar="P",
+        ),
+    ] = None
+    repetition_penalty: Annotated[
+        float | None,
+        typer.Option(
+            "--repetition-penalty",
+            help="penalty on tokens of prompt and answer; 1 disables it [the model's]",
+            metavar="X",
+        ),
+    ] = None
+    presence_penalty: Annotated[
+        float | None,
+        typer.Option("--presence-penalty", help="penalty on tokens of the answer", metavar="X"),
+    ] = None
+    frequency_penalty: Annotated[
+        float | None,
+        typer.Option(
+            "--frequency-penalty", help="penalty on tokens of the answer, per use", metavar="X"
         ),
     ] = None
     seed: Annotated[int | None, typer.Option("--seed", help="sampling seed", metavar="N")] = None

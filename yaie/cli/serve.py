@@ -11,16 +11,20 @@ from typing import Annotated, Any
 
 import typer
 
-from yaie.cli.completion import complete_model
+from yaie.base.errors import StartupError
+from yaie.base.server_settings import SERVER_SETTINGS
+from yaie.base.settings import Settings
+from yaie.cli import terminal
 from yaie.cli.failures import usage_error
 from yaie.cli.options import (
     ENGINE_FLAGS,
     SERVER_FLAGS,
+    complete_model,
     settings_options,
     warn_of_unknown_variables,
 )
 from yaie.process.spawn import gc_paused_then_frozen
-from yaie.server.serving import bind, check_tls, introduce, run_server
+from yaie.server.serving import bind, check_tls, end_at_once, run_server
 
 
 @settings_options((*ENGINE_FLAGS, *SERVER_FLAGS), repeated=("model",))
@@ -35,6 +39,9 @@ def serve(
         ),
     ] = None,
     *,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="run the engine as replicas on Ray Serve [off]")
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option("--config", help="settings file: YAML, TOML or JSON [YAIE_CONFIG]"),
@@ -46,20 +53,48 @@ def serve(
     To serve several models, repeat --model name=path.
     """
     from yaie.base.served_models import engine_configs
-    from yaie.base.settings import load_settings
+    from yaie.base.setting_field import variable_value
+    from yaie.base.settings import SETTINGS, load_settings
 
+    log_format = SETTINGS["log_format"]
+    terminal.log_as(settings.get(log_format.name) or variable_value(log_format.variable))
     loaded = load_settings(config, **name_models(name, settings))
+    terminal.log_as(loaded.log_format)
     configs = engine_configs(loaded)
     warn_of_unknown_variables()
     check_tls(loaded)
+    if ray:
+        from yaie.ray.local_front import import_ray, run_on_ray
+
+        import_ray(loaded)
+    else:
+        _check_alone(loaded)
     with bind(loaded.host, loaded.port) as listener:
         for each in configs:
-            check_model(each.source)
-        introduce(loaded, configs, listener)
+            try:
+                check_model(each.source)
+            except StartupError as error:
+                if not loaded.lazy_load:
+                    raise
+                terminal.warn(f"{each.model_name} answers 503 until it is mended: {error.message}")
+        if ray:
+            run_on_ray(loaded, configs, listener)
+            return
         with gc_paused_then_frozen():
             from yaie.server.app import create_app
 
-        run_server(loaded, listener, lambda given, stop: create_app(given, on_fatal=stop))
+        run_server(loaded, configs, listener, lambda given, stop: create_app(given, on_fatal=stop))
+        end_at_once()
+
+
+def _check_alone(settings: Settings) -> None:
+    """Refuse settings of replicas for one engine in this process."""
+    for name in ("replicas", "max_replicas", "ray_address"):
+        if getattr(settings, name) != SERVER_SETTINGS[name].default:
+            flag = SERVER_SETTINGS[name].flag
+            raise usage_error(
+                f"{flag} is for replicas on Ray", advice=f"yaie serve --ray {flag} ..."
+            )
 
 
 def name_models(name: str | None, settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,21 @@
 """Output of the command line: answers on stdout, notes, warnings and errors on stderr.
 
-Notes appear on a terminal only, warnings always; --quiet stops both. Colour respects NO_COLOR.
+Notes appear on a terminal only, warnings always; --quiet stops both. Colour respects NO_COLOR. A
+server that logs JSON writes warnings and errors as log records.
 """
 
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from typing import Any, Literal, TextIO
 
+from yaie.process.log_format import JsonFormatter
+
 _quiet = False
+_records: logging.Formatter | None = None
 
 
 class CannotWrite(OSError):
@@ -72,6 +77,22 @@ def be_quiet() -> None:
     _quiet = True
 
 
+def log_as(log_format: object) -> None:
+    """Write warnings and errors as log records from now on if the format is json."""
+    global _records  # noqa: PLW0603 - one process, one stderr
+    _records = JsonFormatter() if str(log_format).lower() == "json" else None
+
+
+def write_record(level: int, message: str, **fields: str) -> bool:
+    """Write a log record to stderr; return False, and write nothing, where plain text is shown."""
+    if _records is None:
+        return False
+    values = {"name": "yaie.cli", "levelno": level, "levelname": logging.getLevelName(level)}
+    record = logging.makeLogRecord({**values, "msg": message, "fields": fields})
+    print(_records.format(record), file=sys.stderr, flush=True)
+    return True
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Return True if the stream is open and a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
@@ -88,6 +109,12 @@ def note(text: str) -> None:
         print(dim(text, sys.stderr), file=sys.stderr, flush=True)
 
 
+def say(text: str) -> None:
+    """Print a remark to stderr, dim on a terminal and plain on a file or pipe."""
+    if not _quiet:
+        print(dim(text, sys.stderr), file=sys.stderr, flush=True)
+
+
 def aside(text: str) -> None:
     """Print dim text to stderr, without a line break, if notes are shown."""
     if notes_are_shown():
@@ -96,30 +123,30 @@ def aside(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to stderr, also to a file or pipe."""
-    if not _quiet:
+    if not _quiet and not write_record(logging.WARNING, text):
         print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def dim(text: str, stream: TextIO) -> str:
     """Return the text in the terminal's dim style; unchanged on a stream without styles."""
-    return _styled(text, "2", stream)
+    return _style(text, "2", stream)
 
 
 def bold(text: str, stream: TextIO) -> str:
     """Return the text in bold; unchanged on a stream without styles."""
-    return _styled(text, "1", stream)
+    return _style(text, "1", stream)
 
 
 def red(text: str, stream: TextIO) -> str:
     """Return the text in red; unchanged on a stream without styles."""
-    return _styled(text, "31", stream)
+    return _style(text, "31", stream)
 
 
 def green(text: str, stream: TextIO) -> str:
     """Return the text in green; unchanged on a stream without styles."""
-    return _styled(text, "32", stream)
+    return _style(text, "32", stream)
 
 
-def _styled(text: str, style: str, stream: TextIO) -> str:
+def _style(text: str, style: str, stream: TextIO) -> str:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain or not is_terminal(stream) else f"\x1b[{style}m{text}\x1b[0m"

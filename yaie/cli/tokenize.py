@@ -71,10 +71,11 @@ def _tokens(
     from yaie.text.chat_template import ChatTemplate
     from yaie.text.tokenizer import load_tokenizer
 
-    name = load_settings(model=model, revision=revision).source
-    tokenizer = load_tokenizer(resolve_model_path(name, with_weights=False))
+    settings = load_settings(model=model, revision=revision)
+    tokenizer = load_tokenizer(resolve_model_path(settings.source, with_weights=False))
     if as_chat:
-        ids = ChatTemplate(tokenizer).render(conversation(system, text))
+        template = ChatTemplate(tokenizer, trust_markers=settings.trust_markers)
+        ids = template.render(conversation(system, text))
     else:
         ids = tokenizer.encode(text)
     return ids, [tokenizer.bytes_of(each).decode("utf-8", "backslashreplace") for each in ids]

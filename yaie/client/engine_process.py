@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 
 import msgspec
@@ -27,7 +29,9 @@ from yaie.client.wire import (
     encode,
     parent_reader,
 )
+from yaie.process.heartbeat import Heartbeat
 from yaie.process.log_format import LogFormat
+from yaie.process.log_writer import forward_lines
 from yaie.process.spawn import module_command, module_environment
 
 logger = logging.getLogger(__name__)
@@ -44,7 +48,10 @@ class EngineProcess(asyncio.Protocol):
         self._reader = parent_reader()
         self._joiner = PromptPartJoiner()
         self._hung_up = asyncio.Event()
+        self._heartbeat = Heartbeat()
+        self._is_over = False
         self._process: asyncio.subprocess.Process
+        self._log: threading.Thread
         self._transport: asyncio.Transport
         self.failure: Failed | None = None
 
@@ -64,37 +71,44 @@ class EngineProcess(asyncio.Protocol):
         if the process cannot be started, and the errors of `encode` for a setting that cannot be
         encoded.
         """
-        start = encode(StartEngine(config, logger.getEffectiveLevel(), log_format, warms_up))
+        level, is_seen = logger.getEffectiveLevel(), os.isatty(2)
+        start = encode(StartEngine(config, level, log_format, warms_up, is_seen))
         process = cls(on_message)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with theirs:
-            try:
-                process._process = await asyncio.create_subprocess_exec(
-                    *module_command(module, str(theirs.fileno())),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=2,  # standard output is the parent's
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,  # a Ctrl-C is for the parent
-                    env=module_environment(),
-                )
-            except BaseException:
-                ours.close()
-                raise
-        loop = asyncio.get_running_loop()
-        try:
-            transport, _ = await loop.create_unix_connection(lambda: process, sock=ours)
-        except BaseException:
-            process.kill()
-            ours.close()
-            raise
-        process._transport = transport
-        transport.write(start)
+        memory, loop = process._heartbeat.descriptor, asyncio.get_running_loop()
+        with contextlib.ExitStack() as unless_made, contextlib.ExitStack() as of_child:
+            unless_made.callback(process._heartbeat.close)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            unless_made.callback(ours.close)
+            of_child.callback(theirs.close)
+            log, its_log = os.pipe()
+            of_child.callback(os.close, its_log)
+            process._log = forward_lines(log)
+            process._process = await asyncio.create_subprocess_exec(
+                *module_command(module, str(theirs.fileno()), str(memory)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=its_log,  # standard output is the parent's
+                stderr=its_log,
+                pass_fds=(theirs.fileno(), memory),
+                start_new_session=True,  # a Ctrl-C is for the parent
+                env=module_environment(),
+            )
+            of_child.close()
+            unless_made.callback(process.kill)
+            connected = await loop.create_unix_connection(lambda: process, sock=ours)
+            unless_made.pop_all()
+        process._transport = connected[0]
+        process._transport.write(start)
         return process
 
     @property
     def pid(self) -> int:
         """Process id."""
         return self._process.pid
+
+    @property
+    def num_beats(self) -> int:
+        """Progress that the process has counted inside its steps."""
+        return self._heartbeat.count
 
     def send(self, message: ToChild) -> None:
         """Queue a message; it is lost if the process has ended."""
@@ -110,10 +124,14 @@ class EngineProcess(asyncio.Protocol):
             await asyncio.wait({exited, hung_up}, timeout=FINAL_MESSAGE_S)
             self.kill()
             await exited
+            self.kill()  # children of a process that ended by itself
+            await asyncio.to_thread(self._log.join, FINAL_MESSAGE_S)
         finally:
             hung_up.cancel()
             exited.cancel()
+            self._is_over = True
             self._transport.abort()
+            self._heartbeat.close()
         if self.failure is not None:
             return self.failure.message
         return _exit_in_words(exited.result())
@@ -124,10 +142,10 @@ class EngineProcess(asyncio.Protocol):
             self._process.send_signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        """End the process at once, unless it has ended."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        """End the process and its children, such as compilers, at once."""
+        if not self._is_over:  # afterwards its id may be another's
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: a zombie
+                os.killpg(self._process.pid, signal.SIGKILL)  # its session is one group
 
     async def wait(self) -> None:
         """Wait until the process is gone."""

@@ -200,10 +200,10 @@ class LocalClient:
         if loop is None:
             raise EngineUnavailable("this LLM is closed; create a new LLM")
         if self._failure:
-            raise self._died()
+            raise self._describe_death()
         return loop
 
-    def _died(self) -> EngineDied:
+    def _describe_death(self) -> EngineDied:
         return EngineDied(f"{self._failure}; this LLM is unusable, create a new LLM")
 
     def _step(self) -> None:
@@ -237,12 +237,13 @@ class LocalClient:
             deltas += loop.step()
             stats = loop.take_stats(time.monotonic())
             self._has_new_stats = stats is None
+            loop.core.take_cache_changes()  # only a server publishes them
             self._stats = stats or self._stats
         except BaseException as error:
             self._failure = f"a step of the engine failed: {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
                 raise
-            raise self._died() from error
+            raise self._describe_death() from error
 
 
 class HeldInterrupts:

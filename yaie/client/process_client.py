@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol
 
+from yaie.base.cache_changes import BlocksCleared, CacheChange
 from yaie.base.errors import (
     EngineDied,
     EngineDraining,
@@ -44,6 +45,7 @@ from yaie.client.wire import (
     Deltas,
     Expect,
     Failed,
+    Ping,
     QueryReply,
     Ready,
     Shutdown,
@@ -53,7 +55,7 @@ from yaie.client.wire import (
 
 logger = logging.getLogger(__name__)
 
-SHUTDOWN_S = 5.0
+SHUTDOWN_S = 0.3  # for an orderly end; nothing is lost by a kill
 STACK_DUMP_S = 0.2  # between the signal for it and the kill; a signal handler writes the stacks
 
 
@@ -69,12 +71,16 @@ class Spawn(Protocol):
 class ProcessClient:
     """One engine in a supervised child process. Implements `EngineClient`.
 
-    `stall_s` is the time limit for a reply of the engine. After it the engine counts as hung: it
-    writes its stacks to standard error, is killed and restarted. So is an engine with a far longer
-    load than its first one.
+    An engine without a sign of life for `stall_s`, idle or busy, counts as hung: it writes its
+    stacks to standard error, is killed and restarted. So is an engine with a far longer load than
+    its first one. The state stays `STALLED` until an engine is ready again.
 
     A first start that fails is final (`FAILED`). A later death leads to a restart, after a pause.
-    Pauses double from 0.1 s to 30 s until an engine answers a request or lives for 30 s.
+    Pauses double from 0.1 s to 30 s until an engine answers a request or lives for 30 s. Restarts
+    that have failed for `stall_s` count as a stall too.
+
+    `on_cache_changes` receives blocks that the engine stores and removes, and `BlocksCleared` when
+    the engine ends.
     """
 
     def __init__(
@@ -84,8 +90,10 @@ class ProcessClient:
         stall_s: float = 300.0,
         spawn: Spawn = EngineProcess.spawn,
         clock: Clock | None = None,
+        on_cache_changes: Callable[[tuple[CacheChange, ...]], object] | None = None,
     ) -> None:
         self._config = config
+        self._on_cache_changes = on_cache_changes
         self._stall_s = stall_s
         self._spawn = spawn
         self._clock = clock or LoopClock()
@@ -100,14 +108,22 @@ class ProcessClient:
         self._questions = Questions()
         self._burst = Burst(self._clock)
         self._back_off = BackOff()
-        self._stall_watch = StallWatch(self._clock, stall_s, self._end_stalled)
+        self._stall_watch = StallWatch(
+            self._clock,
+            stall_s,
+            count_beats=lambda: self._child.num_beats if self._child is not None else 0,
+            ping=self._ping,
+            on_stall=self._end_stalled,
+        )
         self._load_watch = LoadWatch(self._clock, stall_s, self._end_slow_load)
         self._child: EngineProcess | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
         self._ready_at: float | None = None  # None until the present process is ready
         self._died_at = 0.0  # clock time of the last engine's end
+        self._down_since: float | None = None  # clock time; None before the first engine's end
         self._has_answered = False  # the present process
+        self._hang = ""  # why the present process is killed, if it hung
 
     @property
     def state(self) -> EngineState:
@@ -187,14 +203,12 @@ class ProcessClient:
         is_idle = not self._submissions
         submission = Submission(request, sink, self._abort)
         self._submissions.add(submission)
-        self._stall_watch.expect_reply()
         self._burst.send(lambda: child.send(message), is_idle=is_idle)
         return submission
 
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
         """Have the engine compute the beginning of a later prompt in its idle moments, if ready."""
         if self._state is EngineState.READY and self._child is not None:
-            self._stall_watch.expect_reply()
             self._child.send(Expect(prompt))
             waiting = self._stats.num_expected_prompts + 1  # until it reports
             self._stats = replace(self._stats, num_expected_prompts=waiting)
@@ -209,7 +223,6 @@ class ProcessClient:
         if self._state is not EngineState.READY or child is None:
             raise self._unavailable()
         message, future = self._questions.ask(query)
-        self._stall_watch.expect_reply()
         child.send(message)
         return await within(future, timeout_s)
 
@@ -218,8 +231,11 @@ class ProcessClient:
             self._submissions.remove(submission)
         self._burst.release()  # the request may still be delayed
         if self._child is not None:
-            self._stall_watch.expect_reply()
             self._child.send(Abort(submission.request.request_id, index))
+
+    def _ping(self) -> None:
+        if self._child is not None:
+            self._child.send(Ping())
 
     async def close(self) -> None:
         """Stop the engine process: by a message, then by a kill. A second call kills at once."""
@@ -271,7 +287,8 @@ class ProcessClient:
 
     async def _supervise(self) -> None:
         while not self._closing:
-            self._set_state(EngineState.STARTING, self._reason)
+            if self._state is not EngineState.STALLED:
+                self._set_state(EngineState.STARTING, self._reason)
             cause, was_steady, failed = await self._run_once()
             if self._closing:
                 return
@@ -284,17 +301,25 @@ class ProcessClient:
             if was_steady:
                 self._back_off.reset()
             pause_s = self._back_off.next_s()
-            self._set_state(EngineState.DEAD, cause)
+            self._set_state(self._state_after_death(), cause)
             logger.error("engine down: %s; restarting in %.1f s", cause, pause_s)
             await sleep(self._clock, pause_s)
             self._num_restarts += 1
+
+    def _state_after_death(self) -> EngineState:
+        """Return `STALLED` if the engine hung, or if restarts have failed for `stall_s`."""
+        if self._down_since is None:
+            self._down_since = self._died_at
+        is_lasting = self._clock.time() - self._down_since >= self._stall_s
+        is_stalled = is_lasting or self._state is EngineState.STALLED
+        return EngineState.STALLED if is_stalled else EngineState.DEAD
 
     async def _run_once(self) -> tuple[str, bool, Failed | None]:
         """Run one engine process to its end.
 
         Returns the cause, True if the process served, and its final message.
         """
-        self._ready_at, self._has_answered = None, False
+        self._ready_at, self._has_answered, self._hang = None, False, ""
         try:
             child = await self._spawn(self._config, self._receive)
         except Exception as error:  # also for a setting without a wire form
@@ -313,8 +338,8 @@ class ProcessClient:
             self._load_watch.stop()
             self._stall_watch.stop()
             self._stats = EngineStats()
-        if self._state is EngineState.STALLED:
-            cause = self._reason
+            self._report_changes((BlocksCleared(),))
+        cause = self._hang or cause
         # Without this an engine dying as soon as it is ready would be reloaded without a pause.
         was_steady = self._has_answered or (
             self._ready_at is not None and self._clock.time() - self._ready_at >= MAX_BACK_OFF_S
@@ -326,16 +351,15 @@ class ProcessClient:
         return cause, was_steady, child.failure
 
     def _receive(self, message: ToParent) -> None:
+        self._stall_watch.heard()
         if isinstance(message, Deltas):
             self._stats = message.stats or self._stats
             self._has_answered = self._has_answered or bool(message.deltas)
-            self._stall_watch.replied()
             self._submissions.deliver(message.deltas)
-            if self._submissions or self._questions:
-                self._stall_watch.expect_reply()
+            if message.cache_changes:
+                self._report_changes(message.cache_changes)
         elif isinstance(message, QueryReply):
             self._has_answered = True
-            self._stall_watch.replied()
             self._questions.take(message)
         elif isinstance(message, Ready) and not self._closing:
             self._ready_at = self._clock.time()
@@ -344,9 +368,15 @@ class ProcessClient:
                 logger.info("ready again after %.1f s", self._ready_at - self._died_at)
             self._info, self._stats = message.info, message.stats
             self._set_state(EngineState.READY)
+            self._down_since = None
+            self._stall_watch.start()
+
+    def _report_changes(self, changes: tuple[CacheChange, ...]) -> None:
+        if self._on_cache_changes is not None:
+            self._on_cache_changes(changes)
 
     def _end_stalled(self) -> None:
-        self._end_hung(f"no step was finished for {self._stall_s:g} s with requests in flight")
+        self._end_hung(f"the engine gave no sign of life for {self._stall_s:g} s")
 
     def _end_slow_load(self, limit_s: float) -> None:
         self._end_hung(f"the model was not loaded again within {limit_s:g} s")
@@ -356,6 +386,7 @@ class ProcessClient:
         if child is None or self._closing:
             return
         logger.error("%s; engine process %d is killed, its stacks follow", reason, child.pid)
+        self._hang = reason
         self._set_state(EngineState.STALLED, reason)
         child.dump_stacks()
         asyncio.get_running_loop().call_later(STACK_DUMP_S, child.kill)

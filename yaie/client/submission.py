@@ -29,6 +29,7 @@ class Submission:
         self.request = request
         self.sink = sink
         self.is_open = True
+        self.replica = ""  # that answers it; set by clients of several engines
         self.unfinished = set(range(request.sampling.n))
         self._send_abort = send_abort
 

@@ -11,6 +11,8 @@ from typing import Protocol
 
 FIRST_BACK_OFF_S = 0.1
 MAX_BACK_OFF_S = 30.0
+MAX_PING_S = 5.0  # between two questions to a silent engine
+LATE_S = 1.0  # of a timer: beyond it this process was stopped, or held by other work
 RELOAD_TIMEOUT_FACTOR = 10  # a reload hangs if it takes this many times as long as the first load
 
 
@@ -71,48 +73,67 @@ class BackOff:
 
 
 class StallWatch:
-    """Calls `on_stall` when the engine leaves a message unanswered for `limit_s`.
+    """Calls `on_stall` when the engine shows no sign of life for `limit_s`, idle or busy.
 
-    Silence counts from the first unanswered message, so callers who leave one after another within
-    the limit do not hide a hung engine.
+    Signs are its messages, and progress inside a step (`count_beats`). A silent engine is asked for
+    one (`ping`) every tenth of the limit, every 5 s at most. Time in which this process did not run
+    does not count: what it missed meanwhile is still to be read.
     """
 
-    def __init__(self, clock: Clock, limit_s: float, on_stall: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        limit_s: float,
+        *,
+        count_beats: Callable[[], int],
+        ping: Callable[[], object],
+        on_stall: Callable[[], object],
+    ) -> None:
         self._clock = clock
         self._limit_s = limit_s
+        self._count_beats = count_beats
+        self._ping = ping
         self._on_stall = on_stall
-        self._awaiting_since: float | None = None  # None: none is pending
+        self._every_s = min(limit_s / 10, MAX_PING_S)
+        self._heard_at = self._checked_at = self._due_at = 0.0
+        self._num_beats = 0
         self._timer: Timer | None = None
 
-    def expect_reply(self) -> None:
-        """Note a pending reply, from now on unless one was pending before."""
-        if self._awaiting_since is not None:
-            return
-        self._awaiting_since = self._clock.time()
-        if self._timer is None:
-            self._timer = self._clock.call_later(self._limit_s, self._check)
+    def start(self) -> None:
+        """Begin to watch; now counts as a sign."""
+        self._num_beats = self._count_beats()
+        self.heard()
+        self._check_after(self._every_s)
 
-    def replied(self) -> None:
-        """Note a reply; the next one is pending from the next `expect_reply`."""
-        self._awaiting_since = None
+    def heard(self) -> None:
+        """Note a sign of life."""
+        self._heard_at = self._clock.time()
 
     def stop(self) -> None:
-        """Pause until the next `expect_reply`."""
-        self._awaiting_since = None
+        """End the watch until the next `start`."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
+    def _check_after(self, delay_s: float) -> None:
+        self._checked_at = self._clock.time()
+        self._due_at = self._checked_at + delay_s
+        self._timer = self._clock.call_later(delay_s, self._check)
+
     def _check(self) -> None:
-        """Run once every `limit_s` at most, rather than once for each reply."""
-        self._timer = None
-        if self._awaiting_since is None:
-            return
-        left_s = self._awaiting_since + self._limit_s - self._clock.time()
-        if left_s > 0:
-            self._timer = self._clock.call_later(left_s, self._check)
-        else:
+        now = self._clock.time()
+        if now - self._due_at > LATE_S:
+            self._heard_at = min(now, self._heard_at + now - self._due_at)
+        if self._num_beats != (num_beats := self._count_beats()):
+            self._num_beats, self._heard_at = num_beats, now
+        left_s = self._heard_at + self._limit_s - now
+        if left_s <= 0:
+            self._timer = None
             self._on_stall()
+            return
+        if self._heard_at <= self._checked_at:
+            self._ping()
+        self._check_after(min(self._every_s, left_s))
 
 
 class LoadWatch:

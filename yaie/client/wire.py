@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from yaie.base import errors
+from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import InvalidRequest, RequestError, StartupError
 from yaie.base.queries import Answer, Query
 from yaie.base.settings import EngineConfig
@@ -38,6 +39,7 @@ class StartEngine(msgspec.Struct, frozen=True, tag=True):
     log_level: int = logging.INFO  # a number: not every level has a name
     log_format: LogFormat = "text"
     warms_up: bool = False
+    shows_progress: bool = False  # in the log, which is a terminal
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):
@@ -91,6 +93,10 @@ class Expect(msgspec.Struct, frozen=True, tag=True):
     prompt: ExpectedPrompt
 
 
+class Ping(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child, after silence: send a sign of life between two steps."""
+
+
 class Ask(msgspec.Struct, frozen=True, tag=True):
     """Parent to child: a query; the child sends one `QueryReply` of the same number."""
 
@@ -125,11 +131,12 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
         return kind(self.message, param=self.param)
 
 
-class Deltas(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, after every step, also without deltas: the sign of progress."""
+class Deltas(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Child to parent, after every step and message, also without deltas: a sign of life."""
 
     deltas: list[TokenDelta]
     stats: EngineStats | None = None  # every 100 ms, and when the engine becomes idle
+    cache_changes: tuple[CacheChange, ...] = ()  # in order, since the last message
 
 
 class QueryReply(msgspec.Struct, frozen=True, tag=True):
@@ -147,7 +154,7 @@ class PromptPart(msgspec.Struct, frozen=True, tag=True):
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
-ToChild = StartEngine | Submit | Abort | Expect | Ask | Shutdown
+ToChild = StartEngine | Submit | Abort | Expect | Ask | Ping | Shutdown
 ToParent = Ready | Failed | Deltas | PromptPart | QueryReply
 
 _encoder = msgspec.msgpack.Encoder()
@@ -176,7 +183,7 @@ def split_prompt_logprobs(message: Deltas) -> list[Deltas | PromptPart]:
         if deltas is message.deltas:
             deltas = list(deltas)
         deltas[index] = replace(delta, prompt_logprobs=())
-    return [*parts, Deltas(deltas, message.stats)] if parts else [message]
+    return [*parts, replace(message, deltas=deltas)] if parts else [message]
 
 
 class PromptPartJoiner:
@@ -197,7 +204,7 @@ class PromptPartJoiner:
         for index, logprobs in self._parts.items():
             deltas[index] = replace(deltas[index], prompt_logprobs=tuple(logprobs))
         self._parts = {}
-        return Deltas(deltas, message.stats)
+        return replace(message, deltas=deltas)
 
 
 Message = TypeVar("Message")

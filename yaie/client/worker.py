@@ -1,9 +1,9 @@
-"""Engine process: `python -m yaie.client.worker FD`, started by `EngineProcess.spawn`.
+"""Engine process: `python -m yaie.client.worker FD MEMORY`, started by `EngineProcess.spawn`.
 
-FD is one end of a socket pair. One thread receives, steps and sends. Without work it prepares later
-steps, and then sleeps in the receive. The process ends with its parent. It ignores SIGTERM and
-SIGINT: service managers send them to all processes of a service at once, while the parent still has
-answers to finish.
+FD is one end of a socket pair, MEMORY holds the heartbeat. One thread receives, steps and sends.
+Without work it prepares later steps, and then sleeps in the receive. The process ends with its
+parent. It ignores SIGTERM and SIGINT: service managers send them to all processes of a service at
+once, while the parent still has answers to finish.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from yaie.client.wire import (
     Deltas,
     Expect,
     Failed,
+    Ping,
     QueryReply,
     Ready,
     Shutdown,
@@ -41,7 +42,9 @@ from yaie.client.wire import (
     split_prompt_logprobs,
 )
 from yaie.engine.loop import Core, EngineLoop
+from yaie.process.heartbeat import share_counter
 from yaie.process.log_format import make_formatter
+from yaie.process.progress import log_progress, report
 from yaie.process.spawn import gc_paused_then_frozen
 
 logger = logging.getLogger(__name__)
@@ -89,6 +92,7 @@ def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engin
     """Serve one parent over the socket of `arguments`; return the exit status."""
     sock = socket.socket(fileno=int(arguments[0]))
     sock.set_inheritable(False)
+    share_counter(int(arguments[1]))
     _end_with_parent(sock)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -108,9 +112,13 @@ def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> 
     handler.setFormatter(make_formatter(start.log_format))
     logging.basicConfig(level=start.log_level, handlers=[handler])
     try:
-        with gc_paused_then_frozen():
+        with (
+            gc_paused_then_frozen(),
+            log_progress(logger, "importing PyTorch", wanted=start.shows_progress),
+        ):
             core = load(start.config)
             if start.warms_up:
+                report("warming up")
                 core.warm_up()
     except StartupError as error:
         channel.send(Failed(type(error).__name__, error.message, error.exit_code, error.param))
@@ -153,10 +161,14 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
                 return
             if (reply := _obey(loop, message)) is not None:
                 channel.send(reply)
-            has_obeyed = True
-        if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
+            has_obeyed = has_obeyed or not isinstance(message, Ping)
+        if loop.has_work or has_obeyed:  # every message is acknowledged
             for part in split_prompt_logprobs(
-                Deltas(loop.step(), loop.take_stats(time.monotonic()))
+                Deltas(
+                    loop.step(),
+                    loop.take_stats(time.monotonic()),
+                    loop.core.take_cache_changes(),
+                )
             ):
                 channel.send(part)
         is_preparing = not loop.has_work and loop.core.use_idle_moment()
@@ -166,11 +178,15 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
                 channel.send(Deltas([], stats))
                 num_reported = stats.num_idle_steps
         was_preparing = is_preparing
+        if changes := loop.core.take_cache_changes():
+            channel.send(Deltas([], None, changes))
         incoming = channel.receive(wait=not (loop.has_work or is_preparing))
 
 
-def _obey(loop: EngineLoop, message: ToChild) -> QueryReply | None:
-    """Obey a message; return the reply to a query."""
+def _obey(loop: EngineLoop, message: ToChild) -> QueryReply | Deltas | None:
+    """Obey a message; return the reply to a query or a ping."""
+    if isinstance(message, Ping):
+        return Deltas([])
     if isinstance(message, Ask):
         try:
             return QueryReply(message.number, loop.core.answer(message.query))

@@ -12,7 +12,7 @@ from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.api.prompt_kinds import Message, OnePrompt, Sampling, is_list_of_prompts, sampling_of
 from yaie.api.prompt_output import Gathered, ReturnSample
-from yaie.base.settings import BUILTIN_MODEL
+from yaie.base.settings import BUILTIN_MODEL, Device
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer
 
@@ -119,7 +119,7 @@ class InferenceEngine(LLM):
         model_path: str | PathLike[str] = BUILTIN_MODEL,
         max_num_seqs: int = 256,
         max_num_tokens: int = 8192,
-        device: str = "auto",
+        device: Device = "auto",
         **settings: Any,
     ) -> None:
         """Load a model; see `LLM`.
