@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment without `YAIE_*` variables and with an empty model cache."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("YAIE_")}
     home = tmp_path_factory.mktemp("hub")
-    ours = {"OMP_NUM_THREADS": "1", "YAIE_WEIGHTS_CACHE": "off"}
+    ours = {"OMP_NUM_THREADS": "1", "YAIE_WEIGHTS_CACHE": "off", "XDG_STATE_HOME": str(home)}
     return kept | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1"} | ours
 
 

@@ -27,6 +27,7 @@ class RecordingServer(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Recorder)
         self.asked: list[tuple[str, str | None]] = []  # path and Authorization
+        self.bodies: list[Any] = []  # of POST requests
         self.has_room = True  # else requests with max_tokens are refused
         self.models = b'{"data": [{"id": "m", "owned_by": "yaie"}]}'
         self.refuses_with = 0  # the status of every reply but that of /health
@@ -49,6 +50,7 @@ class _Recorder(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.bodies.append(body)
         if "max_tokens" in body and not self.server.has_room:
             refusal = {"message": "too long", "code": "context_length_exceeded"}
             self._answer(json.dumps({"error": refusal}).encode(), status=400)

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Generator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -32,6 +33,7 @@ class LoudAnswers:
     """Answers a question with itself in capitals, in single characters, and keeps questions."""
 
     name = "loud"
+    sampling: ClassVar[dict[str, float]] = {"temperature": 0.7, "top_p": 0.9}
 
     def __init__(self, fails_after: int | None = None, error: BaseException | None = None) -> None:
         self.asked: list[Question] = []
@@ -144,6 +146,27 @@ def test_set_changes_one_option_and_refuses_nonsense(state: ChatState) -> None:
     assert state.options == before
 
 
+def test_set_takes_every_penalty_and_shows_the_defaults(
+    state: ChatState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+    monkeypatch.setattr("yaie.cli.terminal.note", notes.append)
+    values: dict[str, float] = {"min_p": 0.05, "repetition_penalty": 1.1, "presence_penalty": 0.5}
+    values |= {"frequency_penalty": -0.5, "top_k": 40, "seed": 7}
+    for name, value in values.items():
+        run(f"/set {name}={value}", state)
+    assert state.options.given() == {"max_tokens": 512} | values
+    run("/set temperature=0.3", state)
+    run("/set", state)
+    assert notes[-1].startswith("max_tokens=512, temperature=0.3")
+    assert notes[-1].endswith("top_p=0.9 (default)")
+    run("/set temperature=", state)
+    assert notes[-1] == "temperature: 0.7"
+    for wrong in ("min_p=2", "repetition_penalty=0", "presence_penalty=3"):
+        with pytest.raises(YaieError):
+            run(f"/set {wrong}", state)
+
+
 def test_a_file_goes_before_the_next_question_only(state: ChatState, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("the notes", encoding="utf-8")
     run(f"/file {tmp_path / 'notes.md'}", state)
@@ -228,6 +251,7 @@ def test_model_shows_and_changes_the_model(
         ("/hel", ["/help"]),
         ("/s", ["/system", "/set", "/save", "/stats"]),
         ("/set t", ["/set temperature=", "/set top_p=", "/set top_k="]),
+        ("/set m", ["/set max_tokens=", "/set min_p="]),
         ("hel", []),
         ("/nope", []),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 
 import pytest
@@ -14,6 +15,7 @@ from yaie.cli.doctor import (
     _check_port,
     _check_settings,
     _check_weights_cache,
+    _print_report,
     run_check,
     settings_with_sources,
 )
@@ -37,7 +39,7 @@ def test_each_setting_is_shown_with_its_source_and_no_secret(
     monkeypatch.setenv("YAIE_API_KEY", "sesame")
     monkeypatch.delenv("YAIE_EVICTION", raising=False)
     shown = {setting["name"]: setting for setting in settings_with_sources()}
-    variables = ["YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG", "YAIE_KERNELS"]
+    variables = ["YAIE_BASE_URL", "YAIE_CHAT_HISTORY", "YAIE_CONFIG", "YAIE_DEBUG", "YAIE_KERNELS"]
     assert list(shown) == [*SETTINGS, *variables]
     assert shown["policy"] == {"name": "policy", "value": "lpm", "source": "YAIE_POLICY"}
     assert shown["eviction"] == {"name": "eviction", "value": "adaptive", "source": "default"}
@@ -78,6 +80,17 @@ def test_a_taken_port_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("YAIE_PORT", str(taken.getsockname()[1]))
         assert _check_port()[0] == "warning"
     assert _check_port()[0] == "ok"
+
+
+def test_the_report_shows_only_settings_that_differ(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("YAIE_RESPONSE_CACHE_BYTES", "3G")
+    _print_report([], settings_with_sources())
+    shown = capsys.readouterr().out
+    assert re.search(r"response_cache_bytes +3 GiB +YAIE_RESPONSE_CACHE_BYTES", shown)
+    assert " default\n" not in shown
+    assert f"lists all {len(settings_with_sources())}" in shown
 
 
 @pytest.mark.integration

@@ -55,7 +55,7 @@ def test_an_unusable_flashinfer(gpu_machine: pytest.MonkeyPatch, found: str | No
     gpu_machine.setattr(gpu_packages, "find_flashinfer_version", lambda: found)
     status, detail = gpu_checks.check_flashinfer()
     assert status == "warning"
-    assert "pip install 'yaie[gpu]'" in detail
+    assert "pip install 'flashinfer-python<" in detail
 
 
 def test_neither_nvcc_nor_prebuilt_modules(gpu_machine: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.models.folders import edit_json
+from yaie.cli import models as command
 from yaie.cli.models import inspect_model, models
 
 
@@ -57,13 +58,27 @@ def test_an_unreadable_folder_is_named(
     assert "cannot be read: Permission denied" in inspect_model("m", folder).refused
 
 
-def test_models_to_start_with_have_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_by_short_name_have_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     models(as_json=False)
     shown = capsys.readouterr().out
     assert "downloaded by: yaie pull NAME" in shown
     (line,) = [line for line in shown.splitlines() if "Qwen/Qwen3-0.6B" in line]
-    assert "1.5 GB to download" in line and "3.1 GB of memory" in line
+    assert "qwen3:0.6b" in line and "0.60 B    1.2 GB download    2.8 GB memory" in line
     models(as_json=True)
-    listed = json.loads(capsys.readouterr().out)["to_start_with"]
-    assert len(listed) == 4
+    listed = json.loads(capsys.readouterr().out)["catalogue"]
+    assert len(listed) >= 25
     assert all(entry["weight_bytes"] < entry["memory_bytes"] for entry in listed)
+
+
+def test_what_fits_this_machine_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "available_bytes", lambda: 12 * 10**9)
+    models(as_json=True)
+    fits = {
+        entry["name"]: entry["fits"] for entry in json.loads(capsys.readouterr().out)["catalogue"]
+    }
+    assert fits["qwen3:4b"] == "fits"
+    assert fits["qwen3:8b"] == "--quantization int8"
+    assert fits["phi4:14b"] == "too large"
+    assert fits["mistral-nemo:12b"] == "--quantization int4"

@@ -24,6 +24,7 @@ LIGHT = [
     ("--help",),
     ("run", "--help"),
     ("serve", "--help"),
+    ("batch", "--help"),
     ("bench", "--help"),
     ("models",),
     ("version",),

@@ -132,6 +132,26 @@ def test_a_raw_answer_may_end_without_a_text(last: Any, server: RecordingServer)
     assert ask(server.url, "raw text") == "hi"
 
 
+@pytest.mark.parametrize(
+    ("reported", "expected"),
+    [
+        ({"default_sampling": {}}, {"temperature": 0.7, "top_p": 0.9}),
+        ({"default_sampling": {"temperature": 1.0}}, {"temperature": 1.0}),
+        ({"default_sampling": {"top_k": 20}}, {"top_k": 20}),
+        ({"default_sampling": None}, {}),  # a model that is not loaded yet
+        ({}, {}),  # another server
+    ],
+)
+def test_a_model_without_recommended_sampling_gets_the_default(
+    reported: dict[str, Any], expected: dict[str, float], server: RecordingServer
+) -> None:
+    card = {"id": "m", "owned_by": "yaie", **reported}
+    server.models = json.dumps({"data": [card]}).encode()
+    ask(server.url)
+    shaping = ("temperature", "top_p", "top_k", "min_p")
+    assert {k: v for k, v in server.bodies[-1].items() if k in shaping} == expected
+
+
 @pytest.mark.parametrize("texts", [["hi", " you"], []])
 def test_a_broken_stream_is_reported_as_incomplete(
     texts: list[str], server: RecordingServer

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import http.client
+import json
+import re
 import shutil
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import requests
 from huggingface_hub import constants
 
+from tests.cli.conftest import Cli
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT
 from yaie.base.advised_error import AdvisedError
@@ -20,6 +28,8 @@ from yaie.bench.served import served
 from yaie.cli import serve
 from yaie.remote.discovery import FoundServer
 from yaie.server import serving
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -85,6 +95,69 @@ def test_the_banner_promises_the_model_and_warns_of_raw_text(
     assert "will serve someone/model" in other and "poor text" not in other
 
 
+def test_a_quiet_log_level_leaves_out_the_banner(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(log_level="warning", host="0.0.0.0")
+    with serving.bind("127.0.0.1", 0) as listener:
+        serving.introduce(settings, engine_configs(settings), listener)
+        assert capsys.readouterr().err == ""
+    with serving.bind("0.0.0.0", 0) as listener:
+        serving.introduce(settings, engine_configs(settings), listener)
+        assert capsys.readouterr().err.startswith("warning: any client that reaches this port")
+
+
+@pytest.mark.integration
+def test_a_json_log_has_records_only_and_tools_come_from_the_current_folder(
+    environment: dict[str, str], tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    """The whole stderr of a server: from an ignored variable to the end."""
+    (tmp_path / "my_tools.py").write_text(
+        'def now(zone: str) -> str:\n    """Time."""\n    return zone'
+    )
+    command = [sys.executable, "-P", "-m", "yaie", "serve", str(tiny_model_dir), "--port", "0"]
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            stderr=errors,
+            env=environment
+            | {"YAIE_LOG_FORMAT": "json", "YAIE_NUM_SLOOTS": "4", "YAIE_NUM_SLOTS": "8K"}
+            | {"YAIE_TOOL_FUNCTIONS": "my_tools:now", "PYTHONPATH": str(ROOT)},
+        )
+    try:
+        wait_for(process, lambda: "starting -> ready" in log.read_text())
+        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
+        assert found is not None
+        (tool,) = requests.get(f"{found[0]}/v1/tools", timeout=10).json()["data"]
+        assert tool["function"]["name"] == "now"
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert records[0]["level"] == "WARNING" and "YAIE_NUM_SLOOTS" in records[0]["message"]
+    assert records[1]["message"].startswith("YAIE on http://127.0.0.1:")
+    assert "uvicorn" in {each["logger"] for each in records}
+    assert not {"uvicorn.error"} & {each["logger"] for each in records}
+
+
+@pytest.mark.integration
+def test_a_failed_start_is_a_json_record_too(yaie: Cli) -> None:
+    for variables in ({"YAIE_NUM_SLOTS": "1"}, {"YAIE_TOOL_FUNCTIONS": "absent:f"}):
+        done = yaie("serve", "--log-format", "json", "--port", "0", **variables)
+        (line,) = done.stderr.splitlines()
+        found = json.loads(line)
+        assert (found["level"], found["code"], done.returncode) == ("ERROR", "bad_config", 2)
+
+
+def wait_for(process: subprocess.Popen[bytes], is_done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not is_done():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
@@ -116,3 +189,19 @@ def test_an_idle_connection_is_closed_after_the_time_of_the_setting() -> None:
             connection.request("GET", "/liveness")
             assert connection.getresponse().read()
         assert connection.sock.recv(1) == b""
+
+
+OPERATOR = """
+import atexit, sys, threading, time
+from yaie.server.serving import end_at_once
+threading.Thread(target=time.sleep, args=(600,)).start()
+atexit.register(print, "closed")
+print("served")
+end_at_once()
+"""
+
+
+def test_the_end_waits_for_no_thread_and_loses_no_output() -> None:
+    command = [sys.executable, "-c", OPERATOR]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "served\nclosed\n", "")

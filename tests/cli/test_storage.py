@@ -51,7 +51,11 @@ def test_show_has_the_facts(pulled: ListedModel, capsys: pytest.CaptureFixture[s
     assert facts["context"] == "128 tokens"
     assert (facts["license"], facts["same_as"]) == ("MIT", "someone/tiny")
     assert run_command_line(["show", str(pull.model_path(pulled))]) == 0
-    assert "chat template    no" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "chat template    no" in shown
+    assert "temperature 0.7, top_p 0.9 in yaie run and chat; the model recommends none" in shown
+    assert run_command_line(["show", "builtin"]) == 0
+    assert "temperature 0.0 (the model's)" in capsys.readouterr().out
 
 
 def test_rm_removes_the_file_and_its_folder(
@@ -65,11 +69,40 @@ def test_rm_removes_the_file_and_its_folder(
     assert not any((tmp_path / "cache" / "gguf").iterdir())
 
 
+@pytest.mark.parametrize("name", ["hf.co/a/Small-GGUF:Q4_0", "a/Small-GGUF:Q4_0"])
+def test_rm_removes_a_quantization_of_a_repository(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    repository = tmp_path / "models--a--Small-GGUF"
+    commits = ["a" * 40, "b" * 40]
+    for folder in ("refs", "blobs", *(f"snapshots/{commit}" for commit in commits)):
+        (repository / folder).mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commits[0])
+    for kind, number in (("Q4_0", 7), ("Q8_0", 9)):
+        (repository / "blobs" / kind).write_bytes(b"x" * number * 100_000)
+    for commit, kinds in zip(commits, (("Q4_0", "Q8_0"), ("Q4_0",)), strict=True):
+        for kind in kinds:
+            link = repository / "snapshots" / commit / f"small-{kind}.gguf"
+            link.symlink_to(repository / "blobs" / kind)
+    shown = []
+    for _ in commits:
+        assert run_command_line(["rm", name]) == 0
+        shown.append(capsys.readouterr().out.split(": ")[-1].strip())
+    assert shown == ["0.0 MB removed", "0.7 MB removed"]  # the other revision has it too
+    assert [path.name for path in (repository / "blobs").iterdir()] == ["Q8_0"]
+    assert run_command_line(["rm", name]) == 3
+    assert (repository / "snapshots" / commits[0] / "small-Q8_0.gguf").exists()
+
+
 @pytest.mark.parametrize(
     ("command", "name", "said"),
     [
         ("show", "no/such", "is not on this machine"),
-        ("rm", "no/such", "yaie pull no/such"),
+        ("show", "no/such", "yaie pull no/such"),
+        ("rm", "no/such", "try: yaie list"),
+        ("rm", "buitlin", "try: yaie rm builtin"),
+        ("show", "buitlin", "try: yaie show builtin"),
         ("rm", "builtin", "it is part of the package"),
     ],
 )

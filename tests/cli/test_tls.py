@@ -79,6 +79,15 @@ def test_a_server_speaks_tls(
         answer = ask(found[0], certificate)
         assert answer.json()["server"] == "yaie"
         assert "server" not in answer.headers and "date" in answer.headers
+        probed = probe(found[0], environment, YAIE_SSL_CERTFILE=certificate, YAIE_SSL_KEYFILE=key)
+        assert probed.returncode in (0, 1) and "SSL" not in probed.stderr, probed.stderr
+        while probed.returncode:  # /health answers 503 until the model is loaded
+            assert "/health answers 503" in probed.stderr
+            probed = probe(
+                found[0], environment, YAIE_SSL_CERTFILE=certificate, YAIE_SSL_KEYFILE=key
+            )
+        plain = probe(found[0], environment)
+        assert plain.returncode == 1 and "no answer from 127.0.0.1" in plain.stderr
         with pytest.raises(requests.ConnectionError):
             requests.get(found[0].replace("https", "http") + "/health", timeout=10)
         process.terminate()
@@ -87,6 +96,20 @@ def test_a_server_speaks_tls(
     finally:
         process.kill()
         process.wait()
+
+
+def probe(
+    url: str, environment: dict[str, str], **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the image's health check against a server."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "yaie.remote.health_probe"],
+        env=environment | {"YAIE_HOST": "0.0.0.0", "YAIE_PORT": url.rpartition(":")[2]} | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def ask(url: str, certificate: str) -> requests.Response:
