@@ -17,8 +17,8 @@ from tests.kernels import shared_loader
 from tests.tiny_model import write_tiny_model
 from yaie.kernels import instruction_sets, library_search
 
-# They have an environment of their own: `make test-clients`.
-collect_ignore = ["clients"]
+# They need programs of their own: `make test-clients`, `make test-agents`.
+collect_ignore = ["agents", "clients"]
 
 # Tests run the best instruction set of this machine (the only one that users compile) and those
 # whose loops differ from it. `make test-slow` runs all.

@@ -69,7 +69,7 @@ def test_commas_separate_api_keys(
     given: str | None, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("YAIE_API_KEY", raising=False)
-    assert Settings(api_key=given).api_keys == keys
+    assert tuple(Settings(api_key=given).tenants_by_key()) == keys
 
 
 @pytest.mark.parametrize("name", ["request_timeout_s", "drain_s", "stall_s"])

@@ -34,7 +34,7 @@ def write(folder: Path, text: str, suffix: str = ".yaml") -> Path:
 def test_each_form_gives_the_same_settings(suffix: str, tmp_path: Path) -> None:
     found = load_settings(write(tmp_path, FORMS[suffix], suffix))
     assert (found.num_slots, found.exact, found.policy) == (64, True, "fcfs")
-    assert found.api_keys == ("a", "b")
+    assert tuple(found.tenants_by_key()) == ("a", "b")
 
 
 def test_keywords_win_over_variables_and_those_over_the_file(
@@ -61,6 +61,9 @@ def test_models_may_be_a_table(tmp_path: Path) -> None:
     [
         ("num_slot: 4", ".yaml", "has num_slot, which is not a setting; did you mean num_slots"),
         ("num_slots: few", ".yaml", "num_slots in {file} is 'few'; it must be a whole number"),
+        ("num_slots: 64q", ".yaml", "a whole number, such as 8000, 8k (8,000), 8K (8,192) or 16G"),
+        ("{prot: 4, num_slot: 4}", ".yaml", "has prot, which is not a setting; did you mean port"),
+        ("{prot: 4, num_slot: 4}", ".yaml", "has num_slot, which is not a setting"),
         ("num_slots: {a: 1}", ".yaml", "has a table for num_slots, which takes one value"),
         ("- a", ".yaml", "contains a list instead of settings by name"),
         ("a: [", ".yaml", "is not YAML"),
@@ -68,6 +71,15 @@ def test_models_may_be_a_table(tmp_path: Path) -> None:
         ("a = ", ".toml", "is not TOML"),
         ("a: 1", ".ini", "has the suffix '.ini'; write one of .yaml"),
         ("models: {a: {quantization: int8}}", ".yaml", "has no model for a in models"),
+        ("port: 1\nmodel: x\nport: 2\n", ".yaml", "has port twice, again in line 3; remove one"),
+        ("num-slots: 1\nnum_slots: 2\n", ".yaml", "has num_slots twice, again in line 2"),
+        ("models:\n  a: {model: x,\n   model: y}\n", ".yaml", "has model twice, again in line 3"),
+        ('{"port": 1,\n "port": 2}', ".json", "has port twice, again in line 2"),
+        ('{"num-slots": 1, "num_slots": 2}', ".json", "has both num-slots and num_slots"),
+        ("num-slots = 1\nnum_slots = 2\n", ".toml", "has both num-slots and num_slots"),
+        ("kv-block_size = 1\nkv_block-size = 2\n", ".toml", "both kv-block_size and kv_block-size"),
+        ("port = 1\nport = 2\n", ".toml", "is not TOML: Cannot overwrite a value"),
+        ('{"models": ' + "[" * 20_000 + "]" * 20_000 + "}", ".json", "is nested too deep"),
     ],
 )
 def test_a_wrong_file_is_named(text: str, suffix: str, problem: str, tmp_path: Path) -> None:
@@ -75,6 +87,57 @@ def test_a_wrong_file_is_named(text: str, suffix: str, problem: str, tmp_path: P
     with pytest.raises(ConfigError, match=re.escape(problem.format(file=file))) as caught:
         load_settings(file)
     assert str(file) in caught.value.message
+    assert caught.value.file == str(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ("memory_bytes: 3G\nnum_slots: 64k", ".yaml"),
+        ('memory_bytes = "3GiB"\nnum_slots = 64_000', ".toml"),
+        ('{"memory_bytes": "3Gi", "num_slots": "64k"}', ".json"),
+    ],
+)
+def test_sizes_have_units_in_every_file(text: str, suffix: str, tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, text, suffix))
+    assert (settings.memory_bytes, settings.num_slots) == (3 * 2**30, 64_000)
+
+
+def test_sizes_have_units_in_variables_and_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YAIE_MEMORY_BYTES", "16G")
+    monkeypatch.setenv("YAIE_NUM_SLOTS", "64k")
+    settings = load_settings(write(tmp_path, "models: {a: {model: /m, num_slots: 8Ki}}"))
+    assert (settings.memory_bytes, settings.num_slots) == (16 * 2**30, 64_000)
+    assert [each.num_slots for each in engine_configs(settings)] == [8192]
+    monkeypatch.setenv("YAIE_NUM_SLOTS", "64q")
+    with pytest.raises(ConfigError, match=r"YAIE_NUM_SLOTS is '64q'; .* 8k \(8,000\)") as caught:
+        load_settings()
+    assert caught.value.file is None
+
+
+def test_config_check_names_each_wrong_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, "num_slots: 64q\nport: 99999\nmetrics_auth: true\n")
+    monkeypatch.setenv("YAIE_NUM_SLOTS", "64")  # wins over the file, whose value is still wrong
+    assert run_command_line(["config", "check", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert f"num_slots in {file} is '64q'" in said and f"port in {file} is 99999" in said
+    assert f"try: yaie config check {file}" in said
+    file.write_text("metrics_auth: true\n")
+    assert run_command_line(["config", "check", str(file)]) == 2
+    assert "metrics_auth needs api_key" in capsys.readouterr().err
+    file.write_text("metrics_auth: true\nmodels: {a: builtin}\nmemory_bytes: 3G\n")
+    monkeypatch.setenv("YAIE_API_KEY", "from-a-secret")
+    monkeypatch.setenv("YAIE_CONFIG", str(file))
+    for arguments in ([str(file)], []):
+        assert run_command_line(["config", "check", *arguments]) == 0
+        assert f"{file}: 3 settings, all valid; models: builtin" in capsys.readouterr().out
+    monkeypatch.delenv("YAIE_CONFIG")
+    assert run_command_line(["config", "show", "--changed", "--config", str(file)]) == 0
+    assert re.search(rf"memory_bytes +3 GiB +{file}", capsys.readouterr().out)
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
@@ -129,3 +192,20 @@ def test_the_schema_describes_every_setting(capsys: pytest.CaptureFixture[str]) 
     assert list(validator.iter_errors({"num_slots": 1}))
     assert list(validator.iter_errors({"num_slot": 64}))
     assert list(validator.iter_errors({"policy": "best"}))
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--changed"]])
+def test_config_show_ends_with_each_wrong_value(
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = write(tmp_path, "port: .inf\nnum_slots: 64q\n")
+    monkeypatch.setenv("YAIE_CONFIG", str(file))
+    monkeypatch.setenv("YAIE_MAX_RUNNING", "few")
+    assert run_command_line(["config", "show", *options]) == 2
+    said = capsys.readouterr()
+    assert "max_waiting" in said.out or options == ["--changed"]
+    assert f"port in {file} is inf" in said.err and f"num_slots in {file} is '64q'" in said.err
+    assert "YAIE_MAX_RUNNING is 'few'" in said.err and "Traceback" not in said.err

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from yaie.base.settings import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS
+from yaie.base.setting_field import CLIENT_VARIABLES, LIBRARY_VARIABLES
+from yaie.base.settings import SETTINGS
 from yaie.cli.main import COMMANDS, app
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 

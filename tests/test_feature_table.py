@@ -86,6 +86,14 @@ def test_every_named_test_exists() -> None:
             assert name.startswith("test_") and name in functions_of(path), row
 
 
+def test_every_fault_has_a_test_that_exists() -> None:
+    text = (ROOT / "docs" / "guides" / "reliability.md").read_text(encoding="utf-8")
+    rows_of_faults = [line for line in text.splitlines() if "`tests/" in line]
+    assert len(rows_of_faults) > 40
+    for path, name in _TEST.findall(text):
+        assert name in functions_of(path), name
+
+
 def test_the_counts_are_those_of_the_rows() -> None:
     found = _COUNTS.search(PAGE.read_text(encoding="utf-8"))
     assert found is not None

@@ -41,6 +41,17 @@ def test_a_bare_machine_collects_few_tests_all_of_them_marked() -> None:
     assert re.findall(r": (\d+)$", marked.stdout, re.M) == list(map(str, counts))
 
 
+@pytest.mark.integration
+def test_tests_of_a_device_are_collected_without_triton() -> None:
+    """As on a fresh clone: only CUDA builds of torch bring Triton."""
+    lines = "import sys, pytest; sys.modules['triton'] = None; "
+    lines += (
+        "sys.exit(pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', 'tests/gpu']))"
+    )
+    done = run("-c", lines)
+    assert done.returncode in (0, 5), done.stdout[-4000:]  # 5: all of them deselected
+
+
 @pytest.mark.parametrize("importer", ["tests.case", "yaie.case", "server.case", "benchmarks.case"])
 def test_an_import_beyond_a_bare_machine_is_refused(importer: str) -> None:
     lines = f"exec('import jsonschema', {{'__name__': {importer!r}}})"

@@ -6,13 +6,13 @@ import pytest
 
 from yaie.base.errors import ConfigError
 from yaie.base.settings import EngineConfig, Settings, load_settings
-from yaie.base.tenants import parse_weights, tenant_digest
+from yaie.base.tenants import BATCHES, parse_weights, tenant_digest
 
 
 def test_weights_are_parsed() -> None:
     assert parse_weights("") == {}
     assert parse_weights(" ada=2, a=b=0.5 ,") == {"ada": 2.0, "a=b": 0.5}
-    assert EngineConfig(tenant_weights="ada=2").weights == {"ada": 2.0}
+    assert EngineConfig(tenant_weights="ada=2").weights == {BATCHES: 0.001, "ada": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,9 @@ def test_with_keys_a_name_is_the_digest_of_a_key() -> None:
     digest = tenant_digest(b"secret-key")
     assert len(digest) == 16
     settings = Settings(api_key="secret-key,other", tenant_weights=f"{digest}=2")
-    assert settings.engine_config().weights == {digest: 2.0}
+    assert settings.engine_config().weights == {BATCHES: 0.001, digest: 2.0}
+    settings = Settings(api_key="secret-key", tenant_weights=f"{BATCHES}=0.5")
+    assert settings.engine_config().weights == {BATCHES: 0.5}
     with pytest.raises(ConfigError, match="matches no API key") as failure:
         Settings(api_key="secret-key,other", tenant_weights="secret-key=2")
     assert "secret-key" not in failure.value.message

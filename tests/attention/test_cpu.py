@@ -175,6 +175,7 @@ def check_a_random_tree(data: st.DataObject) -> None:
         LOADED.use_instruction_set(usual)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("pool_dtype", [*BOUND, torch.int8])
 @pytest.mark.parametrize("rows", [1, 3, 100])
 @pytest.mark.parametrize("threads", [1, 3])

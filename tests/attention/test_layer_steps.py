@@ -35,6 +35,7 @@ def cases_of(shape: str, *steps: str) -> dict[str, Case]:
     return {step: make_case(STEPS[step], spec, torch.bfloat16, CPU) for step in steps}
 
 
+@pytest.mark.integration  # ten seconds a shape
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_reference_passes(shape: str) -> None:
     backend = open_method("reference", "reference", layer_of(shape), torch.bfloat16, CPU)
@@ -63,8 +64,14 @@ def without_a_key(plan: StepPlan, index: int) -> StepPlan:
     return replace(plan, segments=tuple(segments))
 
 
-@pytest.mark.parametrize("step", ["tree 0", "decode 5 x 333", "decode 16 behind 500"])
-@pytest.mark.parametrize("index", [1, -1])
+@pytest.mark.parametrize(
+    ("step", "index"),
+    [
+        pytest.param("tree 0", -1, marks=pytest.mark.integration),  # seven seconds
+        *(("decode 5 x 333", index) for index in (1, -1)),
+        *(("decode 16 behind 500", index) for index in (1, -1)),
+    ],
+)
 def test_one_wrong_key_is_seen(step: str, index: int) -> None:
     case = cases_of("qwen3-0.6b", step)[step]
     spoiled = replace(case, plan=without_a_key(case.plan, index))

@@ -141,6 +141,7 @@ def check_plan(tree: RadixTree, plan: StepPlan) -> list[tuple[Node, int]]:
     return places
 
 
+@pytest.mark.integration
 @given(situations(), st.integers(1, 60), st.sampled_from(OVERHEADS))
 @settings(deadline=None, max_examples=150)
 def test_every_row_sees_exactly_its_path(situation: Situation, budget: int, overhead: int) -> None:

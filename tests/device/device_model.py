@@ -12,7 +12,7 @@ from tests.device import strict
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.padded_backend import PaddedBackend
 from yaie.base.settings import EngineConfig
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model

@@ -20,7 +20,7 @@ from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend, ReferenceStep
 from yaie.base.errors import ConfigError
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kvcache.pool import PoolLayout
 from yaie.models.load.loader import load_model
@@ -86,6 +86,7 @@ def engine(
     return EngineCore(config, executor), used
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("max_rows", [0, 8])
 @pytest.mark.parametrize(
     ("methods", "switched"),

@@ -16,7 +16,7 @@ from yaie.base.stats import EngineStats
 from yaie.base.types import EngineState
 from yaie.device.queue import DeviceMemory
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.device_memory import INTERVAL_S, DeviceMemoryGauge
+from yaie.engine.execution.memory import INTERVAL_S, DeviceMemoryGauge
 from yaie.server.metrics.prometheus import Metrics, Snapshot
 from yaie.text.tokenizer import load_tokenizer
 
@@ -30,7 +30,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> DelayedQueue:
     """The queue of the double of a device."""
     queue = DelayedQueue()
     queue.memory_now = MEMORY
-    for module in ("execution.executor_choice", "execution.device_memory"):
+    for module in ("execution.executor_choice", "execution.memory"):
         monkeypatch.setattr(f"yaie.engine.{module}.make_queue", lambda _: queue)
     return queue
 

@@ -113,6 +113,7 @@ def draws_twice(state: SamplingState) -> bool:
 batches = given(rows_of_logits(), st.lists(asked(), min_size=1, max_size=11), st.integers(0, 9))
 
 
+@pytest.mark.integration
 @large
 @settings(max_examples=size(400))
 @batches
@@ -138,6 +139,7 @@ def compare(logits, batch, seed):
         assert same(mine, expected), (mine, expected, asked_for)
 
 
+@pytest.mark.integration
 @large
 @settings(max_examples=size(200))
 @given(rows_of_logits(), st.lists(asked(), min_size=1, max_size=6), st.integers(0, 9), st.data())

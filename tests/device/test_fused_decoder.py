@@ -50,6 +50,7 @@ def test_a_captured_fused_step_is_the_original_one(tiny_model_dir: Path) -> None
     check_captured_steps(fused, original, queue, tolerance=1e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["gemma3", "olmo2", "cohere2", "qwen3-moe"])
 def test_captured_steps_of_other_layers(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ from yaie.attention.measure_traits import measure_traits
 from yaie.device.cuda import CudaQueue
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.load.loader import load_model
 

@@ -35,6 +35,7 @@ COMMON = [GREEDY, {}, {"temperature": 0.5}]
 TRUNCATED = [{"top_p": 0.8}, {"top_k": 20, "top_p": 0.9}, {"min_p": 0.1}, {"top_k": 3}]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("truncation", "kinds"),
     [(PlainTruncation(), COMMON), (Skipping(), [*COMMON, *TRUNCATED])],

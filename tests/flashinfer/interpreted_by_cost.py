@@ -33,7 +33,7 @@ from yaie.attention.registry import _make_by_cost
 from yaie.attention.tree_decode import backend as tree_decode
 from yaie.base.settings import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.pool_memory import SPARE_SLOTS, PoolMemory
+from yaie.engine.execution.memory import SPARE_SLOTS, PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.load.loader import load_model
 

@@ -29,7 +29,7 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.base.settings import EngineConfig, KVDtype
 from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.pool_memory import SPARE_SLOTS, PoolMemory
+from yaie.engine.execution.memory import SPARE_SLOTS, PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.load.loader import load_model
 

@@ -27,10 +27,13 @@ def pretend(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (None, "FlashInfer is not installed; pip install 'yaie[gpu]', or use"),
+        (
+            None,
+            "FlashInfer is not installed; pip install 'flashinfer-python<0.8,>=0.7.2.post1'",
+        ),
         ("0.6.18.post1", "FlashInfer 0.6.18.post1 is installed, but 0.7.2.post1 or newer"),
         ("0.7.2", "FlashInfer 0.7.2 is installed, but 0.7.2.post1 or newer"),
-        ("0.8.0", "below 0.8 is needed; pip install 'yaie[gpu]', or use"),
+        ("0.8.0", "below 0.8 is needed; pip install 'flashinfer-python<0.8,"),
     ],
 )
 def test_an_unusable_version_is_refused_with_the_command_that_mends_it(

@@ -15,7 +15,7 @@ from tests.engine.sampling import VOCAB, state_of, task
 from yaie.base.types import SamplingParams
 from yaie.device.cuda import CudaQueue
 from yaie.device.packed import Download, PackedField, Upload
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.device.device_sampler import DeviceSampler

@@ -16,7 +16,7 @@ from yaie.attention.tree_decode.work_items import Splitting
 from yaie.base.settings import EngineConfig
 from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
-from yaie.engine.execution.pool_memory import PoolMemory
+from yaie.engine.execution.memory import PoolMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kvcache.pool import PoolLayout
 from yaie.models.load.loader import load_model

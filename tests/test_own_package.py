@@ -19,7 +19,7 @@ import pytest
 import yaie
 from tests.kernels.check_wheel import wait_ready
 from tests.kernels.wheel import copy_project
-from yaie.base import own_version
+from yaie.base import own_package
 
 ROOT = Path(__file__).resolve().parents[1]
 STATED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -30,10 +30,10 @@ def _uninstalled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(own_version, "version", version)
-    own_version.read_version.cache_clear()
+    monkeypatch.setattr(own_package, "version", version)
+    own_package.read_version.cache_clear()
     yield
-    own_version.read_version.cache_clear()
+    own_package.read_version.cache_clear()
 
 
 @pytest.mark.usefixtures("_uninstalled")
@@ -45,8 +45,8 @@ def test_a_tree_without_metadata_has_the_version_of_its_project() -> None:
 def test_the_package_alone_has_an_unknown_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_version, "_PROJECT", tmp_path / "pyproject.toml")
-    assert yaie.__version__ == own_version.UNKNOWN
+    monkeypatch.setattr(own_package, "_PROJECT", tmp_path / "pyproject.toml")
+    assert yaie.__version__ == own_package.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_package_alone_has_an_unknown_version(
 def test_a_project_file_without_yaies_version(text: str, tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text(text)
-    assert own_version.version_in(file) == own_version.UNKNOWN
+    assert own_package.version_in(file) == own_package.UNKNOWN
 
 
 def test_nothing_else_asks_for_the_metadata_of_yaie() -> None:
