@@ -32,8 +32,9 @@ from yaie.engine.grammar.grammar_cost import (
     GrammarCost,
     Spending,
 )
+from yaie.engine.grammar.grammar_faults import describe_fault
 from yaie.engine.grammar.grammar_process import GrammarFollower, GrammarJob, Outcome, bytes_counter
-from yaie.engine.grammar.grammar_worker import GrammarWorker, describe_fault
+from yaie.engine.grammar.grammar_worker import GrammarWorker
 from yaie.engine.grammar.source_limits import is_expansive, is_plain, literal_length, plain_bytes
 from yaie.engine.grammar.token_table import make_tokenizer
 from yaie.text.tokenizer import Tokenizer, load_tokenizer

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +32,8 @@ from yaie.text.tokenizer import load_tokenizer
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("one_thread")]
 LITERAL = Grammar(kind="regex", source="(c{901}){1000}", param="guided_regex")
 LATE_LITERAL = Grammar(kind="regex", source="abcdefghijklmnopq(c{901}){1000}", param="guided_regex")
+
+MEASURED = Grammar(kind="lark", source="start: A\nA: /[a-z]+/ & /.*x.*/", param="g")
 
 
 @pytest.fixture
@@ -71,8 +75,7 @@ def test_a_literal_beyond_the_memory_is_told_and_the_next_grammar_works(
     message = fault_of(core, grammar)
     assert "64 MiB of memory" in message or "too many expressions" in message
     assert "shorten long literals" in message
-    again = Grammar(kind="lark", source="start: A\nA: /[a-z]+/ & /.*x.*/", param="g")
-    assert run(core, under(again, max_tokens=5)).last("r").finish_reason == "length"
+    assert run(core, under(MEASURED, max_tokens=5)).last("r").finish_reason == "length"
 
 
 def test_a_compilation_beyond_its_time_is_told(
@@ -129,7 +132,8 @@ def test_a_process_without_tokens_is_one_grammars_error(tiny_model_dir: Path) ->
     matcher = RemoteMatcher(worker, 'start: "a"', [], Spending())
     while not matcher.is_ready:
         worker.wait(1.0)
-    assert matcher.get_error() == "tokenizer.json is gone"
+    assert matcher.failure is not None and matcher.failure.status == 500
+    assert matcher.get_error().endswith("tokenizer.json is gone")
     with pytest.raises(OSError, match="gone"):
         worker.measure('start: "a"')
     assert worker._num_pending == 0
@@ -147,9 +151,63 @@ def test_an_answer_that_ends_in_the_middle_is_not_waited_for(
     ours, theirs = socket.socketpair()
     channel = grammar_worker._Channel(ours)
     theirs.send(sent)
-    assert channel.exchange(GrammarJob(1, 1.0)) is None
+    with pytest.raises(BlockingIOError):
+        channel.exchange(GrammarJob(1, 1.0))
     theirs.close()
     channel.close()
+
+
+def test_a_closed_channel_leaves_other_descriptors_alone() -> None:
+    """A thread may be between two reads when another one closes the channel."""
+    ours, theirs = socket.socketpair()
+    other, far = socket.socketpair()
+    channel = grammar_worker._Channel(ours)
+    theirs.send(b"\0\0\0")
+    ended: list[type[Exception]] = []
+
+    def exchange() -> None:
+        with channel.lock:
+            try:
+                channel.exchange(GrammarJob(1, 1.0))
+            except (OSError, EOFError) as error:
+                ended.append(type(error))
+            assert ours.fileno() >= 0  # nobody has its number meanwhile
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    while select.select([ours], [], [], 0)[0]:  # until it has read the three bytes
+        time.sleep(0.001)
+    channel.close()
+    thread.join(LIMIT_OF_TEST_S)
+    assert ended == [EOFError]
+    assert ours.fileno() == -1
+    for each in (theirs, other, far):
+        each.close()
+
+
+@pytest.mark.parametrize("is_costly_later", [False, True])
+@pytest.mark.parametrize("module", ["yaie.engine.grammar.token_table", "yaie.nothing", None])
+def test_a_process_that_does_not_start_is_no_fault_of_the_grammar(
+    core: EngineCore, module: str | None, is_costly_later: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told as 503, at the compilation and at a later mask; plain grammars still work."""
+    if is_costly_later:
+        make_costly(core, SCHEMA)
+        grammar = SCHEMA
+    else:
+        grammar = MEASURED
+    with monkeypatch.context() as fault:
+        if module is None:
+            fault.setattr(grammar_worker, "module_command", lambda *_: ["/nonexistent/python"])
+        else:
+            fault.setattr(grammar_worker, "_MODULE", module)
+        answers = run(core, under(grammar, max_tokens=8), ask("plain", PROMPT, max_tokens=8))
+    error = answers.last("r").error
+    assert error is not None
+    assert (error.status, error.code, error.param) == (503, "engine_unavailable", None)
+    assert "retry" in error.message and error.retry_after_s
+    assert answers.last("plain").error is None
+    assert run(core, under(grammar, max_tokens=8)).last("r").error is None
 
 
 UNFIT = """

@@ -20,14 +20,9 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.base.types import Grammar
 from yaie.engine.grammar.grammar_cost import GrammarCost, Spending
+from yaie.engine.grammar.grammar_faults import describe_fault, explain_error
 from yaie.engine.grammar.grammar_process import Outcome
-from yaie.engine.grammar.grammar_worker import (
-    COMPILE_S,
-    GrammarWorker,
-    RemoteMatcher,
-    describe_fault,
-    explain_error,
-)
+from yaie.engine.grammar.grammar_worker import COMPILE_S, GrammarWorker, RemoteMatcher
 from yaie.engine.grammar.matcher import GrammarState, MaskPending
 from yaie.engine.grammar.schema_keywords import explain_fault
 from yaie.engine.grammar.schema_recursion import check_recursion
@@ -119,7 +114,8 @@ class GrammarCompiler:
     def compile(self, grammar: Grammar) -> GrammarState:
         """Return a new state at an answer's start; takes milliseconds to seconds.
 
-        Raises `InvalidRequest` if the grammar is wrong, too large, or beyond what is supported.
+        Raises `InvalidRequest` if the grammar is wrong, too large, or beyond what is supported,
+        `EngineUnavailable` if the grammar process does not start.
         """
         state = self.find_cached(grammar)
         if state is not None:
@@ -173,7 +169,8 @@ class GrammarCompiler:
     def _measure(self, grammar: Grammar, source: str) -> Outcome:
         """Return what a grammar costs in the grammar process.
 
-        Raises `InvalidRequest` if it is wrong or beyond the limits.
+        Raises `InvalidRequest` if it is wrong or beyond the limits, `EngineUnavailable` without a
+        process.
         """
         outcome = self.worker.measure(source)
         if outcome.fault and not outcome.is_too_large:

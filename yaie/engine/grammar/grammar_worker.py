@@ -19,8 +19,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from yaie.base.errors import RequestFailed, first_line
+from yaie.base.errors import EngineUnavailable, RequestFailed, YaieError, first_line
 from yaie.engine.grammar.grammar_cost import Spending
+from yaie.engine.grammar.grammar_faults import ADVICE, LONGEST_S, describe_fault
 from yaie.engine.grammar.grammar_process import (
     GrammarJob,
     Opening,
@@ -33,7 +34,6 @@ from yaie.process.spawn import bare_environment, limit_waits, module_command
 
 COMPILE_S = 1.5  # processor time to compile a grammar and to compute its first mask
 MASK_S = 0.5  # the same for one mask
-LONGEST_S = 20.0  # by the wall clock, for a machine without time for the process
 _MODULE = "yaie.engine.grammar.grammar_process"
 
 
@@ -56,10 +56,12 @@ class GrammarWorker:
         weakref.finalize(self, self._queue.put, None).atexit = False
 
     def measure(self, source: str) -> Outcome:
-        """Compile a grammar for its cost alone, and wait for it."""
+        """Compile a grammar for its cost alone, and wait. Raises `EngineUnavailable`."""
         job = GrammarJob(0, COMPILE_S, source=source)
         outcome = self._exchange(0, job)
-        return self._exchange(0, job) if outcome.signal == signal.SIGKILL else outcome
+        if outcome.signal == signal.SIGKILL:
+            outcome = self._exchange(0, job)
+        return _require_process(outcome)
 
     def follow(self, matcher: RemoteMatcher) -> None:
         """Compute a matcher's next mask; `wait` returns once there is news."""
@@ -91,10 +93,13 @@ class GrammarWorker:
 
     def advance(self, matcher: RemoteMatcher) -> None:
         """Compute one mask, and give it to the matcher; called by the thread."""
+        outcome: Outcome | YaieError
         try:
             outcome = self._compute(matcher)
+        except YaieError as error:
+            outcome = error
         except Exception as error:
-            outcome = Outcome(0, fault=str(error))
+            outcome = RequestFailed(f"the grammar could not be followed: {first_line(error)}")
         with self._changed:
             self._num_pending -= 1
             matcher.take(outcome)
@@ -111,7 +116,7 @@ class GrammarWorker:
         ):
             # The child is a new one, or other grammars filled it: send the state whole.
             outcome = self._exchange(1, self._job_of(matcher, 0))
-        return outcome
+        return _require_process(outcome)
 
     def _job_of(self, matcher: RemoteMatcher, known: int) -> GrammarJob:
         closed = []
@@ -132,7 +137,11 @@ class GrammarWorker:
         )
 
     def _exchange(self, place: int, job: GrammarJob) -> Outcome:
-        """Send a job on a channel and wait for its outcome. Raises `RequestFailed`."""
+        """Send a job on a channel and wait for its outcome.
+
+        The outcome's signal is SIGKILL if the process has ended, SIGALRM after `LONGEST_S`. Raises
+        `EngineUnavailable` if no process starts.
+        """
         with self._lock:
             if self._channels is None:
                 self._start()
@@ -140,13 +149,16 @@ class GrammarWorker:
             channel = self._channels[place]
         with channel.lock:
             job = msgspec.structs.replace(job, number=channel.next_number())
-            outcome = channel.exchange(job)
-        if outcome is None:  # no answer in time, or the process is gone
-            with self._lock:
-                if self._channels is not None and channel in self._channels:
-                    self._stop()
-            return Outcome(job.number, signal=signal.SIGKILL)
-        return outcome
+            try:
+                return channel.exchange(job)
+            except BlockingIOError:
+                ended_by = signal.SIGALRM if channel.has_answered else signal.SIGKILL
+            except (OSError, EOFError):
+                ended_by = signal.SIGKILL
+        with self._lock:
+            if self._channels is not None and channel in self._channels:
+                self._stop()
+        return Outcome(job.number, signal=ended_by)
 
     def _start(self) -> None:
         opening = Opening(self._pack_tokens(), self.budget_bytes)
@@ -165,7 +177,9 @@ class GrammarWorker:
         except OSError as error:
             for each in ours:
                 each.close()
-            raise RequestFailed(f"the grammar process could not start: {error}") from None
+            raise EngineUnavailable(
+                f"the grammar process cannot be started ({error.strerror}); retry in a moment"
+            ) from None
         finally:
             for each in theirs:
                 each.close()
@@ -192,29 +206,46 @@ class _Channel:
         self._socket = sock
         limit_waits(sock, LONGEST_S)
         self._numbers = itertools.count(1)
-        self.lock = threading.Lock()
+        self.lock = threading.Lock()  # guards the socket
+        self.has_answered = False
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(Outcome)
 
     def next_number(self) -> int:
         return next(self._numbers)
 
-    def exchange(self, job: GrammarJob) -> Outcome | None:
-        """Return a job's outcome; None without an answer."""
-        try:
-            write_frame(self._socket.fileno(), self._encoder.encode(job))
-            while (frame := read_frame(self._socket.fileno())) is not None:
-                outcome = self._decoder.decode(frame)
-                if outcome.number in (job.number, -1):
-                    return outcome
-        except (OSError, ValueError):  # too late, or closed meanwhile
-            pass
-        return None
+    def exchange(self, job: GrammarJob) -> Outcome:
+        """Return a job's outcome.
+
+        Raises `BlockingIOError` after `LONGEST_S`, `EOFError` and `OSError` if the process is gone.
+        """
+        write_frame(self._socket.fileno(), self._encoder.encode(job))
+        while (frame := read_frame(self._socket.fileno())) is not None:
+            outcome = self._decoder.decode(frame)
+            self.has_answered = True
+            if outcome.number in (job.number, -1):
+                return outcome
+        raise EOFError
 
     def close(self) -> None:
+        """Close the socket; a thread that waits for an outcome ends its wait first.
+
+        It uses the descriptor's number, which another file could have after the close.
+        """
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        with self.lock:
+            self._socket.close()
+
+
+def _require_process(outcome: Outcome) -> Outcome:
+    """Return an outcome. Raises `EngineUnavailable` if the process has ended once more."""
+    if outcome.signal == signal.SIGKILL:
+        raise EngineUnavailable(
+            "the process that checks grammars does not start, or is being killed; retry in a "
+            f"moment, or run `python -m {_MODULE} 0` to see why"
+        )
+    return outcome
 
 
 def _follow_all(
@@ -253,6 +284,7 @@ class RemoteMatcher:
         self._worker = worker
         self._outcome = first
         self._fault = ""
+        self.failure: YaieError | None = None  # none of the grammar's faults
         self._is_queued = False
         self.source = source
         self.tokens = tokens
@@ -268,7 +300,7 @@ class RemoteMatcher:
         twin = RemoteMatcher(
             self._worker, self.source, list(self.tokens), self.spending, first=self._outcome
         )
-        twin._fault = self._fault
+        twin._fault, twin.failure = self._fault, self.failure
         return twin
 
     @property
@@ -286,7 +318,7 @@ class RemoteMatcher:
         if not self._fault and self.spending.is_over:
             self._fault = (
                 f"its last {self.spending.num_masks} tokens took {self.spending.cpu_s:.1f} s of"
-                f" processor time to check; {_ADVICE}"
+                f" processor time to check; {ADVICE}"
             )
         return not self._fault
 
@@ -319,11 +351,13 @@ class RemoteMatcher:
         """Return the reason."""
         return self._fault
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome | YaieError) -> None:
         """Set the outcome of a job; called by the thread of the worker."""
-        if self.is_open:
+        if self.is_open and isinstance(outcome, Outcome):
             self.spending.charge(outcome.cpu_s)
-        if fault := describe_fault(outcome, MASK_S, self._worker.budget_bytes):
+        if isinstance(outcome, YaieError):
+            self.failure, self._fault = outcome, outcome.message
+        elif fault := describe_fault(outcome, MASK_S, self._worker.budget_bytes):
             self._fault = fault
         else:
             self.num_known = self.num_sent
@@ -335,39 +369,3 @@ class RemoteMatcher:
         if not self._is_queued:
             self._is_queued = True
             self._worker.follow(self)
-
-
-LIMIT_ERRORS = (  # llguidance's words for a grammar beyond its limits
-    "Current row has",
-    "Too many items",
-    "fuel exhausted",
-    "too many expressions",
-    "too many states",
-    "limits.",
-)
-_SHORTEN = "shorten long literals and bounded repetitions"
-_ADVICE = "remove ambiguous rules (such as s: s s), nested repetitions and long literals"
-
-
-def describe_fault(outcome: Outcome, limit_s: float, budget_bytes: int) -> str:
-    """Return what was too costly or wrong in a job, and the fix; empty if nothing was."""
-    if outcome.signal == signal.SIGPROF:
-        return f"it takes more than {limit_s:g} s of processor time; {_ADVICE}"
-    if outcome.is_too_large or outcome.signal == signal.SIGABRT:
-        return f"it needs more than {budget_bytes >> 20} MiB of memory; {_SHORTEN}"
-    if outcome.signal == signal.SIGKILL:
-        return f"it takes more than {LONGEST_S:g} s; {_ADVICE}"
-    if outcome.signal:
-        return f"the grammar library ended with signal {outcome.signal}; {_ADVICE}"
-    return explain_error(outcome.fault) if outcome.fault else ""
-
-
-def explain_error(reason: str) -> str:
-    """Return llguidance's error in a request's words, with the fix."""
-    if "NoExtension" in reason:
-        return "no finite text matches; give each rule that leads back to itself another way to end"
-    if "Current row has" in reason or "Too many items" in reason:
-        return "too many alternatives are open at once; use fewer, or join them in one terminal"
-    if any(each in reason for each in LIMIT_ERRORS):
-        return f"{first_line(ValueError(reason))}; {_SHORTEN}"
-    return " ".join(reason.removesuffix("<non-verbose/>").split())[:400]

@@ -15,12 +15,8 @@ from numpy.typing import NDArray
 
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.engine.grammar.grammar_cost import GrammarCost, Spending
-from yaie.engine.grammar.grammar_worker import (
-    LIMIT_ERRORS,
-    GrammarWorker,
-    RemoteMatcher,
-    explain_error,
-)
+from yaie.engine.grammar.grammar_faults import LIMIT_ERRORS, explain_error
+from yaie.engine.grammar.grammar_worker import GrammarWorker, RemoteMatcher
 
 Mask = NDArray[np.uint32]  # bit i % 32 of word i // 32 is set if token i is allowed
 
@@ -143,7 +139,7 @@ class GrammarState:
         """Return the allowed tokens [ceil(vocabulary / 32)]; computed once for each token.
 
         Raises `InvalidRequest` if the grammar is too complex at this position, `MaskPending` if the
-        grammar process is still computing.
+        grammar process is still computing, `EngineUnavailable` without one.
         """
         if self._mask is None:
             began_s = self.cost.now()
@@ -196,6 +192,8 @@ class GrammarState:
             return
         reason = self._matcher.get_error()
         if isinstance(self._matcher, RemoteMatcher):
+            if self._matcher.failure is not None:
+                raise self._matcher.failure
             raise InvalidRequest(
                 f"{self.param} is too costly at output token {len(self._tokens)}: {reason}",
                 param=self.param,
