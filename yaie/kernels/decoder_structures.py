@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from yaie.kernels.attention_structures import Layer
 
-WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3}  # YaieWeights
-STORES = {"set": 0, "add": 1, "gated_silu": 2, "gated_gelu": 3}  # YaieStore
+WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3, "mxfp4": 4}  # YaieWeights
+STORES = {"set": 0, "add": 1, "gated_silu": 2, "gated_gelu": 3, "gated_clamped": 4}  # YaieStore
 SET = STORES["set"]
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
+GATED_OF_EXPERTS = {**GATED, "clamped": STORES["gated_clamped"]}
 
 
 class Linear(ctypes.Structure):
@@ -30,6 +31,34 @@ class Linear(ctypes.Structure):
         ("scales", ctypes.c_void_p),
         ("zero_points", ctypes.c_void_p),
         ("exact", ctypes.c_int64),
+    ]
+
+
+class Experts(ctypes.Structure):
+    """A layer's mixture of experts."""
+
+    _fields_: ClassVar = [
+        ("num_experts", ctypes.c_int64),
+        ("hidden", ctypes.c_int64),
+        ("gate_up", ctypes.c_void_p),
+        ("down", ctypes.c_void_p),
+        ("activation", ctypes.c_int32),
+        ("factor", ctypes.c_float),
+        ("limit", ctypes.c_float),
+        ("reserved", ctypes.c_float),
+    ]
+
+
+class ExpertsCall(ctypes.Structure):
+    """The rows of a step, and the experts that each has chosen."""
+
+    _fields_: ClassVar = [
+        ("x", ctypes.c_void_p),
+        ("ids", ctypes.c_void_p),
+        ("weights", ctypes.c_void_p),
+        ("y", ctypes.c_void_p),
+        ("num_rows", ctypes.c_int64),
+        ("num_chosen", ctypes.c_int64),
     ]
 
 

@@ -18,6 +18,8 @@ from yaie.kernels.decoder_structures import (
     Decoder,
     DecoderCall,
     DecoderLayer,
+    Experts,
+    ExpertsCall,
     Linear,
 )
 from yaie.kernels.sampling_calls import Best, Samples
@@ -31,6 +33,8 @@ STRUCTURES: Mirrors = {
     "YaieLayer": Layer,
     "YaieWrite": Write,
     "YaieLinear": Linear,
+    "YaieExperts": Experts,
+    "YaieExpertsCall": ExpertsCall,
     "YaieDecoderLayer": DecoderLayer,
     "YaieDecoder": Decoder,
     "YaieDecoderCall": DecoderCall,

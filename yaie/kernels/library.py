@@ -11,7 +11,7 @@ from pathlib import Path
 from yaie.base.errors import ConfigError
 from yaie.kernels import build, instruction_sets
 from yaie.kernels.attention_structures import Layer, Step, Write
-from yaie.kernels.decoder_structures import Decoder, DecoderCall, Linear
+from yaie.kernels.decoder_structures import Decoder, DecoderCall, Experts, ExpertsCall, Linear
 from yaie.kernels.layout_check import find_difference
 from yaie.kernels.sampling_calls import Best, Samples
 
@@ -53,6 +53,7 @@ class Library:
         self._handle = handle
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
+        self.experts = handle.yaie_experts  # (Experts *, ExpertsCall *)
         self.best = handle.yaie_best  # (Best *)
         self.sample = handle.yaie_sample  # (Samples *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
@@ -69,7 +70,7 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = ctypes.c_char_p
         for name in ("set_threads", "write_kv", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("pack", "pack_quantized", "linear", "decode", "best", "sample"):
+        for name in ("pack", "pack_quantized", "linear", "decode", "experts", "best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -83,6 +84,7 @@ class Library:
         linear, call = ctypes.POINTER(Linear), ctypes.POINTER(DecoderCall)
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
         handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]
+        handle.yaie_experts.argtypes = [ctypes.POINTER(Experts), ctypes.POINTER(ExpertsCall)]
         handle.yaie_best.argtypes = [ctypes.POINTER(Best)]
         handle.yaie_sample.argtypes = [ctypes.POINTER(Samples)]
         handle.yaie_write_kv.argtypes = [step, write, write]

@@ -81,6 +81,7 @@ enum YaieWeights : int32_t {
     YAIE_WEIGHTS_FLOAT32 = 1,
     YAIE_WEIGHTS_INT8 = 2,  // a scale for each output
     YAIE_WEIGHTS_INT4 = 3,  // a scale for each output and group of inputs
+    YAIE_WEIGHTS_MXFP4 = 4,  // e2m1 numbers with a power of two for each 32 inputs
 };
 
 // The epilogue of a linear layer: what it does with its results.
@@ -89,6 +90,8 @@ enum YaieStore : int32_t {
     YAIE_ADD = 1,         // add to y, times a factor
     YAIE_GATED_SILU = 2,  // silu(gate) * value; half as many outputs
     YAIE_GATED_GELU = 3,  // tanh approximation
+    // gate * sigmoid(factor * gate) * (value + 1), both clamped; in a mixture's experts only.
+    YAIE_GATED_CLAMPED = 4,
 };
 
 // A linear layer without its inputs.
@@ -104,6 +107,28 @@ struct YaieLinear {
     const void* scales;
     const uint8_t* zero_points;  // int4: [panels, groups, outputs per panel], or null
     int64_t exact;  // not 0: batch-invariant; the number of rows does not change a row's result
+};
+
+// A layer's mixture of experts. Each expert is down(act(gate) * up).
+struct YaieExperts {
+    int64_t num_experts;
+    int64_t hidden;
+    const YaieLinear* gate_up;  // [num_experts], gate and up interleaved, also in the bias
+    const YaieLinear* down;     // [num_experts]
+    int32_t activation;         // YaieStore: the gated activation
+    float factor;               // of YAIE_GATED_CLAMPED: of the gate in the sigmoid
+    float limit;                // the largest gate, and the largest magnitude of a value
+    float reserved;
+};
+
+// The rows of one step and their experts.
+struct YaieExpertsCall {
+    const float* x;        // [num_rows, hidden]
+    const int64_t* ids;    // [num_rows, num_chosen]; ids that are no expert's are skipped
+    const float* weights;  // [num_rows, num_chosen]
+    float* y;              // [num_rows, hidden]: the weighted sums of the experts' outputs
+    int64_t num_rows;
+    int64_t num_chosen;
 };
 
 // A pre-norm decoder layer: h += output(attention(norm(h))); h += down(act(gate) * up)(norm(h)).

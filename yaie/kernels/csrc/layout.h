@@ -116,6 +116,11 @@ inline std::string describe_layout() {
     YAIE_STRUCT(YaieLinear, YAIE_FIELD(weights_kind), YAIE_FIELD(num_inputs),
                 YAIE_FIELD(num_outputs), YAIE_FIELD(group_size), YAIE_FIELD(weights),
                 YAIE_FIELD(bias), YAIE_FIELD(scales), YAIE_FIELD(zero_points), YAIE_FIELD(exact))
+    YAIE_STRUCT(YaieExperts, YAIE_FIELD(num_experts), YAIE_FIELD(hidden), YAIE_FIELD(gate_up),
+                YAIE_FIELD(down), YAIE_FIELD(activation), YAIE_FIELD(factor), YAIE_FIELD(limit),
+                YAIE_FIELD(reserved))
+    YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights),
+                YAIE_FIELD(y), YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
                 YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(value),
                 YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention),
@@ -143,12 +148,14 @@ inline std::string describe_layout() {
                   {{"bfloat16", YAIE_WEIGHTS_BFLOAT16},
                    {"float32", YAIE_WEIGHTS_FLOAT32},
                    {"int8", YAIE_WEIGHTS_INT8},
-                   {"int4", YAIE_WEIGHTS_INT4}});
+                   {"int4", YAIE_WEIGHTS_INT4},
+                   {"mxfp4", YAIE_WEIGHTS_MXFP4}});
     describe_enum(text, "YaieStore",
                   {{"set", YAIE_SET},
                    {"add", YAIE_ADD},
                    {"gated_silu", YAIE_GATED_SILU},
-                   {"gated_gelu", YAIE_GATED_GELU}});
+                   {"gated_gelu", YAIE_GATED_GELU},
+                   {"gated_clamped", YAIE_GATED_CLAMPED}});
     return text;
 }
 

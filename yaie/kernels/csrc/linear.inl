@@ -54,7 +54,8 @@ struct LinearCall {
 };
 
 YAIE_INLINE bool is_quantized(const YaieLinear& linear) {
-    return linear.weights_kind == YAIE_WEIGHTS_INT8 || linear.weights_kind == YAIE_WEIGHTS_INT4;
+    return linear.weights_kind == YAIE_WEIGHTS_INT8 || linear.weights_kind == YAIE_WEIGHTS_INT4 ||
+           linear.weights_kind == YAIE_WEIGHTS_MXFP4;
 }
 
 YAIE_INLINE int64_t padded_inputs(const YaieLinear& linear) {
@@ -116,6 +117,8 @@ static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row,
 // Defined if the set has AMX.
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows);
 static void tile_task(void* context, int64_t index, Scratch& scratch);
+struct LinearPart;
+static void tile_part(const LinearCall& call, const LinearPart& part, Scratch& scratch);
 
 #include "linear_float.inl"
 
@@ -139,9 +142,7 @@ YAIE_INLINE LinearPart part_of(const LinearCall& call, int64_t index) {
             min_of(first_panel + call.panel_group, call.num_panels)};
 }
 
-static void linear_task(void* context, int64_t index, Scratch& scratch) {
-    const LinearCall& call = *static_cast<const LinearCall*>(context);
-    LinearPart part = part_of(call, index);
+static void linear_part(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
     for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         if (is_quantized(*call.linear)) {
             quantized_panel(call, panel, part.first_row, part.end_row);
@@ -154,6 +155,11 @@ static void linear_task(void* context, int64_t index, Scratch& scratch) {
             }
         float_panel(call, panel, part.first_row, part.end_row, scratch);
     }
+}
+
+static void linear_task(void* context, int64_t index, Scratch& scratch) {
+    const LinearCall& call = *static_cast<const LinearCall*>(context);
+    linear_part(call, part_of(call, index), scratch);
 }
 
 // Round the rows if the weights need it and the caller has not, and return the task function.
@@ -195,7 +201,7 @@ static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int
 
 static void whole_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t rows,
                          float* y, int32_t store, float factor) {
-    bool is_gated = store == YAIE_GATED_SILU || store == YAIE_GATED_GELU;
+    bool is_gated = is_gated_store(store);
     int64_t y_stride = is_gated ? linear.num_outputs / 2 : linear.num_outputs;
     run_linear(pool, linear, x, linear.num_inputs, rows, Target{y, y_stride, store, factor});
 }

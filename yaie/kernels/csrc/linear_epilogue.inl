@@ -7,12 +7,17 @@ struct Target {
     float* y;  // [rows, outputs]
     int64_t y_stride;
     int32_t store;  // YaieStore
-    float factor;   // for YAIE_ADD
+    float factor;   // for YAIE_ADD and YAIE_GATED_CLAMPED
     // Or null: gated results as bf16 rows of the next layer.
     const RoundedRows* rounded = nullptr;
     // Or null: bf16 [rows, outputs] instead of y, in whole chunks, for YAIE_SET.
     char* halves = nullptr;
+    float limit = 0.0f;  // for YAIE_GATED_CLAMPED
 };
+
+YAIE_INLINE bool is_gated_store(int32_t store) {
+    return store == YAIE_GATED_SILU || store == YAIE_GATED_GELU || store == YAIE_GATED_CLAMPED;
+}
 
 #ifdef YAIE_BF16
 // Store elements `first` to first + kLanes - 1 of a row of `count`, and zeros in its padding.
@@ -37,6 +42,17 @@ YAIE_INLINE Vec sigmoid_times(Vec x) {
 YAIE_INLINE Vec gelu_tanh(Vec x) {
     Vec inner = 0.7978845608028654f * (x + 0.044715f * x * x * x);
     return 0.5f * x * (1.0f + tanh(inner));
+}
+
+// Return the gated value. A NaN stays one: of two lanes, min_lanes and max_lanes return the second
+// unless they compare.
+YAIE_INLINE Vec gated(const Target& target, Vec gate, Vec value) {
+    if (target.store == YAIE_GATED_SILU) return sigmoid_times(gate) * value;
+    if (target.store == YAIE_GATED_GELU) return gelu_tanh(gate) * value;
+    Vec limit = splat(target.limit), factor = splat(target.factor);
+    gate = min_lanes(limit, gate);
+    value = max_lanes(-limit, min_lanes(limit, value));
+    return sigmoid_times(gate * factor) / factor * (value + 1.0f);
 }
 
 template <bool non_temporal>
@@ -67,13 +83,13 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     }
 #endif
     float* y = target.y + row * target.y_stride;
-    if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
-        Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
+    if (is_gated_store(target.store)) {
+        Vec result = gated(target, low, high);
 #ifdef YAIE_BF16
         if (!non_temporal && target.rounded)
-            return store_bf16(*target.rounded, row, first / 2, gate * high, linear.num_outputs / 2);
+            return store_bf16(*target.rounded, row, first / 2, result, linear.num_outputs / 2);
 #endif
-        put<non_temporal>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
+        put<non_temporal>(y + first / 2, result, linear.num_outputs / 2 - first / 2);
         return;
     }
     y += first;

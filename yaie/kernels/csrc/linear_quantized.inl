@@ -7,13 +7,14 @@
 //   int8   [panels][inputs / 4][kChunk][4] bytes, offset 128; one group of all inputs
 //   int4   [panels][inputs / 4][kLanes][4] bytes; low nibbles: output j, high: output kLanes + j;
 //          offset 8, or the group's zero point; groups of a multiple of 4 inputs
+//   mxfp4  as int4, but the nibbles are codes of numbers: see linear_nibbles.inl
 //
 // Padded inputs of int8 have weight 0.
 //
 // Scales are [panels][groups][kChunk]: float32 for int8; bf16 for int4, whose scales are a relevant
-// share of the bytes read. Zero points are [panels][groups][kChunk] bytes. Outliers of a row would
-// coarsen the steps of its other inputs: int8 keeps them apart (linear_outliers.inl), and in int4
-// each group of a row has a separate scale.
+// share of the bytes read, and bytes for mxfp4. Zero points are [panels][groups][kChunk] bytes.
+// Outliers of a row would coarsen the steps of its other inputs: int8 keeps them apart
+// (linear_outliers.inl), and in int4 and mxfp4 each group of a row has a separate scale.
 
 typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
 typedef uint8_t Small __attribute__((vector_size(kLanes)));
@@ -44,7 +45,7 @@ YAIE_INLINE Int dot_quads(Int sum, Bits w, int32_t x) {
 #endif
 }
 
-// The same for weights below 16: 16 bits hold the sum of a pair of products.
+// The same for weights below 32: 16 bits hold the sum of a pair of products.
 YAIE_INLINE Int dot_nibbles(Int sum, Bits w, int32_t x) {
 #if !defined(YAIE_VNNI) && YAIE_LANES == 8
     __m256i pairs = _mm256_maddubs_epi16((__m256i)w, _mm256_set1_epi32(x));
@@ -80,6 +81,7 @@ struct BytePanel {
     }
 };
 
+template <class Codes>
 struct NibblePanel {
     const uint8_t* bytes;
     static constexpr int kBytes = kQuad * kLanes;
@@ -87,7 +89,8 @@ struct NibblePanel {
                                                           int64_t stride, IntPair* sum, int rows) {
         if (prefetches_words(rows)) __builtin_prefetch(at + kPrefetchBytes);
         Bits both = load_bits(at);
-        Bits low = both & 0x0f0f0f0fu, high = (both >> 4) & 0x0f0f0f0fu;
+        Bits low = Codes::bytes(both & 0x0f0f0f0fu);
+        Bits high = Codes::bytes((both >> 4) & 0x0f0f0f0fu);
 #pragma GCC unroll 16
         for (int r = 0; r < rows; ++r) {
             sum[r].a = dot_nibbles(sum[r].a, low, x[r * stride]);
@@ -145,10 +148,14 @@ YAIE_INLINE void join_accumulators(IntPair (*sum)[Rows]) {
         }
 }
 
+#include "linear_nibbles.inl"
+
 // Tile of nibbles: each group of inputs has separate scales.
+template <class Codes>
 struct NibbleTile {
+    using Panel = NibblePanel<Codes>;
     const RoundedRows& x;
-    NibblePanel panel;
+    Panel panel;
     const YaieLinear& linear;
     int64_t panel_index;
     const Target& target;
@@ -159,18 +166,18 @@ struct NibbleTile {
         IntPair sum[sums][Rows] = {};
         int64_t quads = x.group_size / kQuad, i = 0;
         const int32_t* from = (const int32_t*)row_address(x, row) + group * quads;
-        const uint8_t* weights = panel.bytes + group * quads * NibblePanel::kBytes;
+        const uint8_t* weights = panel.bytes + group * quads * Panel::kBytes;
         int64_t stride = x.row_stride / kQuad;
         for (; i + sums <= quads; i += sums)
 #pragma GCC unroll 4
             for (int s = 0; s < sums; ++s)
-                NibblePanel::add(weights + (i + s) * NibblePanel::kBytes, from + i + s, stride,
+                Panel::add(weights + (i + s) * Panel::kBytes, from + i + s, stride,
                                  sum[s], Rows);
         for (; i < quads; ++i)
-            NibblePanel::add(weights + i * NibblePanel::kBytes, from + i, stride, sum[0], Rows);
+            Panel::add(weights + i * Panel::kBytes, from + i, stride, sum[0], Rows);
         join_accumulators<Rows>(sum);
         int64_t at = (panel_index * x.groups + group) * kChunk;
-        GroupScales scales = GroupScales::of_nibbles(linear, at);
+        GroupScales scales = Codes::scales(linear, at);
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r)
             total[r] = add_scaled_sum(x, (row + r) * x.groups + group, scales, sum[0][r], total[r]);
@@ -235,8 +242,12 @@ static void quantized_panel(const LinearCall& call, int64_t panel, int64_t first
     if (linear.weights_kind == YAIE_WEIGHTS_INT8)
         add_rows_prefetching(ByteTile{call.rounded, {bytes}, linear, panel, call.target, {}},
                              linear, panel, first_row, end_row);
+    else if (linear.weights_kind == YAIE_WEIGHTS_MXFP4)
+        add_rows(NibbleTile<Mxfp4Codes>{call.rounded, {bytes}, linear, panel, call.target},
+                 first_row, end_row);
     else
-        add_rows(NibbleTile{call.rounded, {bytes}, linear, panel, call.target}, first_row, end_row);
+        add_rows(NibbleTile<Int4Codes>{call.rounded, {bytes}, linear, panel, call.target},
+                 first_row, end_row);
 }
 
 // Quantize one group of a row: x = byte * scale, within half a scale.
@@ -282,6 +293,16 @@ struct RoundCall {
     RoundedRows to;
 };
 
+// Quantize a row. `rest`: memory for it without its outliers, or null.
+static void round_row_to_bytes(const float* x, int64_t inputs, const RoundedRows& to, int64_t row,
+                               float* rest) {
+    if (rest) x = without_outliers(x, inputs, to.outliers, row, rest);
+    for (int64_t group = 0; group < to.groups; ++group) {
+        int64_t first = group * to.group_size;
+        round_group(x + first, min_of(to.group_size, inputs - first), to, row, group);
+    }
+}
+
 static void bytes_task(void* context, int64_t index, Scratch& scratch) {
     const RoundCall& round = *static_cast<const RoundCall*>(context);
     const LinearCall& call = *round.call;
@@ -289,14 +310,8 @@ static void bytes_task(void* context, int64_t index, Scratch& scratch) {
     int64_t inputs = call.linear->num_inputs;
     int64_t end = min_of((index + 1) * kRowsInRound, call.rows);
     float* rest = to.outliers.entries ? (float*)scratch.get(inputs * sizeof(float)) : nullptr;
-    for (int64_t row = index * kRowsInRound; row < end; ++row) {
-        const float* x = call.x + row * call.x_stride;
-        if (rest) x = without_outliers(x, inputs, to.outliers, row, rest);
-        for (int64_t group = 0; group < to.groups; ++group) {
-            int64_t first = group * to.group_size;
-            round_group(x + first, min_of(to.group_size, inputs - first), to, row, group);
-        }
-    }
+    for (int64_t row = index * kRowsInRound; row < end; ++row)
+        round_row_to_bytes(call.x + row * call.x_stride, inputs, to, row, rest);
 }
 
 // Quantize all rows into memory that lasts until the next call. `tile_shift`: of the steps of
@@ -325,62 +340,4 @@ static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t ti
     return to;
 }
 
-YAIE_INLINE void store_scale(const PackQuantizedCall& call, bool is_byte, int64_t first,
-                             int64_t lane, float scale) {
-    if (is_byte) {
-        ((float*)call.to_scales)[first + lane] = scale;
-        return;
-    }
-    uint32_t bits;
-    __builtin_memcpy(&bits, &scale, sizeof bits);
-    int64_t place = lane < kLanes ? 2 * lane : 2 * (lane - kLanes) + 1;
-    ((Bf16*)call.to_scales)[first + place].bits =
-        (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // nearest, ties to even
-}
-
-// Pack once at load: values [outputs, inputs] are signed; scales and zero points are [outputs,
-// groups].
-static void pack_quantized_task(void* context, int64_t panel, Scratch&) {
-    const PackQuantizedCall& call = *static_cast<const PackQuantizedCall*>(context);
-    const PackCall& rows = call.rows;
-    bool is_byte = rows.kind == YAIE_WEIGHTS_INT8;
-    int64_t padded = packed_inputs(rows.kind, rows.inputs);
-    int64_t groups = call.groups, bytes = padded * kChunk / (is_byte ? 1 : 2);
-    uint8_t* to = (uint8_t*)rows.to + panel * bytes;
-    __builtin_memset(to, is_byte ? kByteOffset : kNibbleOffset * 0x11, bytes);
-    for (int64_t lane = 0; lane < kChunk; ++lane) {
-        int64_t row = packed_row(rows, panel, lane);
-        bool is_there = row < rows.outputs;
-        for (int64_t group = 0; group < groups; ++group) {
-            int64_t at = (panel * groups + group) * kChunk + lane, from = row * groups + group;
-            store_scale(call, is_byte, at - lane, lane, is_there ? call.scales[from] : 0.0f);
-            if (call.to_zero_points)
-                call.to_zero_points[at] =
-                    (uint8_t)(kNibbleOffset + (is_there ? call.zero_points[from] : 0));
-        }
-        if (!is_there) continue;
-        const int8_t* values = (const int8_t*)rows.from + row * rows.inputs;
-        for (int64_t i = 0; i < rows.inputs; ++i) {
-            int64_t quad = i / kQuad, within = i % kQuad;
-            if (is_byte) {
-                to[word_index(quad, lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
-                continue;
-            }
-            uint8_t* byte = to + (quad * kLanes + lane % kLanes) * kQuad + within;
-            uint8_t nibble = (uint8_t)((values[i] + kNibbleOffset) & 15);
-            *byte = lane < kLanes ? (uint8_t)((*byte & 0xf0) | nibble)
-                                  : (uint8_t)((*byte & 0x0f) | nibble << 4);
-        }
-    }
-}
-
-// Dequantize one output's weights: a row of an embedding that is tied to the head.
-YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* to) {
-    int64_t panel = output / kChunk, lane = output % kChunk;
-    const uint8_t* from = (const uint8_t*)panel_at(linear, panel);
-    float scale = ((const float*)linear.scales)[output];  // one group: [panels][kChunk]
-    for (int64_t i = 0; i < linear.num_inputs; ++i) {
-        int32_t byte = from[word_index(i / kQuad, lane) * kQuad + i % kQuad];
-        to[i] = (float)(byte - kByteOffset) * scale;
-    }
-}
+#include "linear_pack_quantized.inl"

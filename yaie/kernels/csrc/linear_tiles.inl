@@ -25,7 +25,8 @@ constexpr int64_t kMaxGroup = 4096;
 // Return the step of blocks of rows as a shift, or 0 if tiles do not help this layer and row count.
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) return 0;
-    if (linear.weights_kind != YAIE_WEIGHTS_INT4) return kStepShift;
+    if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16) return kStepShift;
+    if (linear.weights_kind == YAIE_WEIGHTS_INT8) return kStepShift;
     if (rows <= kFewNibbleRows || linear.group_size > kMaxGroup) return 0;
     return linear.group_size % 64 == 0 ? 6 : linear.group_size % 32 == 0 ? 5 : 0;
 }
@@ -131,8 +132,10 @@ static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
     const char* from = panel_at(linear, panel);
     int64_t groups = call.rounded.groups, quads = linear.group_size / kQuad;
     int64_t tile_rows = call.rounded.row_stride / kQuad, half = tile_rows * kQuad * kLanes;
+    bool is_mxfp4 = linear.weights_kind == YAIE_WEIGHTS_MXFP4;
     __m512i mask = _mm512_set1_epi8(15);
-    __m512i zero_low = _mm512_set1_epi8(kNibbleOffset), zero_high = zero_low;
+    __m512i zero_low = _mm512_set1_epi8(is_mxfp4 ? kMxfp4Zero : kNibbleOffset);
+    __m512i zero_high = zero_low;
     for (int64_t group = 0; group < groups; ++group) {
         if (linear.zero_points) {
             const uint8_t* zeros = linear.zero_points + (panel * groups + group) * kChunk;
@@ -147,6 +150,10 @@ static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
             __m512i both = _mm512_loadu_si512(from);
             __m512i low = _mm512_and_si512(both, mask);
             __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+            if (is_mxfp4) {
+                low = (__m512i)Mxfp4Codes::bytes((Bits)low);
+                high = (__m512i)Mxfp4Codes::bytes((Bits)high);
+            }
             _mm512_storeu_si512(to, _mm512_sub_epi8(low, zero_low));
             _mm512_storeu_si512(to + half, _mm512_sub_epi8(high, zero_high));
             to += kQuad * kLanes;
@@ -160,8 +167,8 @@ static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
 static void add_scaled(const LinearCall& call, int64_t panel, int64_t group, int64_t row,
                        int64_t count, const char* accumulators, char* totals) {
     const RoundedRows& x = call.rounded;
-    Pair scales =
-        load_chunk((const Bf16*)call.linear->scales + (panel * x.groups + group) * kChunk);
+    GroupScales of_group = scales_of_nibbles(*call.linear, (panel * x.groups + group) * kChunk);
+    Pair scales{of_group.low, of_group.high};
     const float* factors = x.scales + row * x.groups + group;
     for (int64_t r = 0; r < count; ++r, accumulators += kChunk * 4, totals += kChunk * 4) {
         Vec factor = splat(factors[r * x.groups]);
@@ -316,14 +323,18 @@ static void simple_panels(const LinearCall& call, const LinearPart& part, Scratc
     if (non_temporal) fence_non_temporal();
 }
 
-static void tile_task(void* context, int64_t index, Scratch& scratch) {
-    const LinearCall& call = *static_cast<const LinearCall*>(context);
-    LinearPart part = part_of(call, index);
+static void tile_part(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
     TileRegisters registers(min_of(kTileRows, part.end_row - part.first_row),
                             call.rounded.row_stride);
     switch (call.linear->weights_kind) {
-        case YAIE_WEIGHTS_INT4: return nibble_panels(call, part, scratch);
+        case YAIE_WEIGHTS_INT4:
+        case YAIE_WEIGHTS_MXFP4: return nibble_panels(call, part, scratch);
         case YAIE_WEIGHTS_INT8: return simple_panels<ByteProducts>(call, part, scratch);
         default: return simple_panels<PairProducts>(call, part, scratch);
     }
+}
+
+static void tile_task(void* context, int64_t index, Scratch& scratch) {
+    const LinearCall& call = *static_cast<const LinearCall*>(context);
+    tile_part(call, part_of(call, index), scratch);
 }

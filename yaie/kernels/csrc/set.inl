@@ -27,6 +27,7 @@ namespace YAIE_NAMESPACE {
 #ifdef YAIE_AMX
 #include "linear_tiles.inl"
 #endif
+#include "experts.inl"
 #include "hadamard.inl"
 #include "decoder.inl"
 #include "sampling.inl"

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
 # More products of an unsigned and a signed byte could overflow a 32-bit accumulator.
 _MOST_INT8_INPUTS = 65_536
-_INTEGER_KINDS = {8: WEIGHTS["int8"], 4: WEIGHTS["int4"]}
+_SCALES = {"int8": torch.float32, "int4": torch.bfloat16, "mxfp4": torch.uint8}
 
 
 class Packer:
@@ -47,19 +47,40 @@ class Packer:
         """
         quantized = parts.quantized()
         if quantized is not None and is_packable(quantized):
-            linear = self._pack_quantized(quantized, gated)
+            linear = self.pack_weight(quantized, parts.bias(), gated=gated)
         else:
             self._num_dequantized += parts.num_quantized
-            linear = self._pack_floats(parts.weight(self._dtype).contiguous(), gated)
-        linear.exact = self._exact
-        bias = parts.bias()
-        if bias is not None:
-            wide = torch.zeros(self._pad_outputs(linear.num_outputs))
-            wide[: linear.num_outputs] = bias
-            linear.bias = self.hold(wide)
+            linear = self.pack_weight(parts.weight(self._dtype), parts.bias(), gated=gated)
         for module in parts.modules:
             _empty(module)
         return linear
+
+    def pack_weight(
+        self,
+        weight: QuantizedWeight | torch.Tensor,
+        bias: torch.Tensor | None = None,
+        *,
+        gated: bool = False,
+    ) -> Linear:
+        """Pack weights [outputs, inputs] and a bias [outputs] as one layer."""
+        if isinstance(weight, QuantizedWeight):
+            linear = self._pack_quantized(weight, gated)
+        else:
+            linear = self._pack_floats(weight.contiguous(), gated)
+        linear.exact = self._exact
+        if bias is not None:
+            linear.bias = self.hold(self._in_panels(bias.detach().float(), gated))
+        return linear
+
+    def _in_panels(self, bias: torch.Tensor, gated: bool) -> torch.Tensor:
+        """Return a bias in the order of the packed outputs, padded with zeros to whole panels."""
+        if not gated:
+            return nn.functional.pad(bias, (0, self._pad_outputs(len(bias)) - len(bias)))
+        lanes = self._library.panel_outputs // 2
+        gates, values = bias.chunk(2)
+        padding = -len(gates) % lanes
+        halves = [nn.functional.pad(each, (0, padding)).view(-1, lanes) for each in (gates, values)]
+        return torch.stack(halves, 1).flatten()
 
     @property
     def num_packed(self) -> int:
@@ -122,16 +143,15 @@ class Packer:
     def _pack_quantized(self, weight: QuantizedWeight, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.values.shape
         padded, groups = self._pad_outputs(num_outputs), weight.scales.shape[1]
-        kind = _INTEGER_KINDS[weight.bits]
+        kind = WEIGHTS[weight.kind]
         packed_inputs = self._library.packed_inputs(kind, num_inputs)
         packed = self._stream(padded * packed_inputs * weight.bits // 8, torch.uint8)
-        held = torch.bfloat16 if weight.bits == 4 else torch.float32
-        scales = torch.empty(padded * groups, dtype=held)
+        scales = self._stream(padded * groups, _SCALES[weight.kind])
         values, from_scales = weight.values.contiguous(), weight.scales.float().contiguous()
         from_zeros = zeros = None
         if weight.zero_points is not None:
             from_zeros = weight.zero_points.contiguous()
-            zeros = torch.empty(padded * groups, dtype=torch.uint8)
+            zeros = self._stream(padded * groups, torch.uint8)
         self._library.pack_quantized(
             values.data_ptr(),
             from_scales.data_ptr(),

@@ -25,18 +25,23 @@ _SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 # Suffixes of linear layers that stay plain: routers. Hunyuan's reads the dtype of its weight.
 ROUTERS = (".gate.wg", ".router.gate")
 
-Kind = Literal["int4", "int8", "fp8"]
+Kind = Literal["int4", "int8", "fp8", "mxfp4"]
+
+# The numbers of the 16 codes of e2m1; the highest bit is the sign.
+E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0)
 
 
 @dataclass(frozen=True, slots=True)
 class QuantizedWeight:
     """weight[o, i] = (values[o, i] - zero_points[o, g]) * scales[o, g], where g = i // group_size.
 
-    One group over all inputs is per-channel quantization.
+    One group over all inputs is per-channel quantization. mxfp4 has codes of numbers instead of
+    values, and powers of two as scales.
     """
 
     bits: int  # 4 or 8
-    values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7; fp8: float8_e4m3fn
+    # int8 [outputs, inputs]; 4 bits: -8 to 7. fp8: float8_e4m3fn. mxfp4: uint8 codes, 0 to 15
+    values: torch.Tensor
     scales: torch.Tensor  # float32 [outputs, groups]
     zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all zero
     order: torch.Tensor | None = None  # int32 [inputs]: input of each column; None: as they are
@@ -46,6 +51,8 @@ class QuantizedWeight:
         """The type of the values."""
         if self.values.dtype == torch.float8_e4m3fn:
             return "fp8"
+        if self.values.dtype == torch.uint8:
+            return "mxfp4"
         return "int4" if self.bits == 4 else "int8"
 
     @property
@@ -56,7 +63,10 @@ class QuantizedWeight:
     def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
         """Return the weights [outputs, inputs] in `dtype`."""
         outputs, inputs = self.values.shape
-        grouped = self.values.view(outputs, -1, self.group_size).float()
+        values = self.values
+        if self.kind == "mxfp4":
+            values = torch.tensor(E2M1)[values.int()]
+        grouped = values.view(outputs, -1, self.group_size).float()
         if self.zero_points is not None:
             grouped = grouped - self.zero_points[..., None]
         wide = (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
@@ -65,7 +75,9 @@ class QuantizedWeight:
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes: one per weight, or `bits` per weight if packed, and the scales."""
         points = 0 if self.zero_points is None else self.zero_points.nbytes
-        scales = self.scales.numel() * scale_nbytes(self.bits, packed=packed)
+        scales = self.scales.numel()
+        if not (packed and self.kind == "mxfp4"):
+            scales *= scale_nbytes(self.bits, packed=packed)
         return self.values.numel() * (self.bits if packed else 8) // 8 + scales + points
 
 
