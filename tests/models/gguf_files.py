@@ -56,7 +56,10 @@ def packed_value(value: Any) -> bytes:  # noqa: PLR0911
     if value and isinstance(value[0], str):
         start = struct.pack("<IIQ", 9, 8, len(value))
         return start + b"".join(map(packed_text, value))
-    kind, form = (5, "<i4") if all(isinstance(each, int) for each in value) else (6, "<f4")
+    if all(isinstance(each, bool) for each in value):
+        kind, form = 7, "?"
+    else:
+        kind, form = (5, "<i4") if all(isinstance(each, int) for each in value) else (6, "<f4")
     return struct.pack("<IIQ", 9, kind, len(value)) + np.array(value, form).tobytes()
 
 

@@ -191,17 +191,20 @@ def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
 
     link = folder / LINK
     path = link.readlink() if link.is_symlink() else link.resolve()
-    named = name_tensors(read_gguf(path), read_config(folder))
+    file = read_gguf(path)
+    named = name_tensors(file, read_config(folder))
     tensors = {
-        name: StoredTensor(path, name, each.stored.kind, each.stored.shape, each.stored.first_byte)
+        name: StoredTensor(
+            each.stored.path, name, each.stored.kind, each.shape, each.stored.first_byte
+        )
         for name, each in named.items()
     }
-    kinds = {tensor.kind for tensor in tensors.values()}
+    kinds = {source.kind for each in named.values() for source in each.sources}
     return Checkpoint(
-        files=(path,),
+        files=file.paths,
         tensors=tensors,
         num_parameters=sum(prod(tensor.shape) for tensor in tensors.values()),
-        nbytes=sum(each.stored.nbytes for each in named.values()),
+        nbytes=sum(each.nbytes for each in named.values()),
         dtype="float32" if kinds == {"F32"} else "bfloat16",
         gguf=path,
     )

@@ -141,7 +141,7 @@ def _absent_error(
 
 def _check_architecture(repository: str, header: Mapping[str, Any] | None) -> None:
     """Refuse an unsupported architecture that the hub states of a repository's GGUF files."""
-    from yaie.models.files.gguf.hf_config import FAMILIES, refuse_architecture  # numpy
+    from yaie.models.files.gguf.families import FAMILIES, refuse_architecture  # numpy
 
     name = (header or {}).get("architecture")
     if name is not None and name not in FAMILIES:

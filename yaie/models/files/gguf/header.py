@@ -47,6 +47,7 @@ _NUMBERS = {
 class GgufTensor:
     """The place of a tensor in its file."""
 
+    path: Path
     name: str
     kind: str  # "F32", "Q4_1", ...
     shape: tuple[int, ...]  # rows first, as in torch
@@ -66,6 +67,11 @@ class GgufFile:
     path: Path
     metadata: Mapping[str, Any]  # lists of numbers are arrays of numpy
     tensors: Mapping[str, GgufTensor]  # by name
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that hold tensors."""
+        return tuple(sorted({tensor.path for tensor in self.tensors.values()})) or (self.path,)
 
 
 def read_gguf(path: Path) -> GgufFile:
@@ -159,7 +165,7 @@ class _Header:
         for name, kind, shape, offset in entries:
             if name in tensors:
                 self._fail(f"it holds {name[:80]!r} twice")
-            tensors[name] = GgufTensor(name, kind, shape, start + offset)
+            tensors[name] = GgufTensor(self._path, name, kind, shape, start + offset)
         end = start
         for tensor in sorted(tensors.values(), key=lambda each: each.first_byte):
             if tensor.first_byte < end:

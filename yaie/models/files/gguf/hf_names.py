@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from yaie.base.errors import ModelUnsupported
+from yaie.models.files.gguf.families import find_family
+from yaie.models.files.gguf.family import Family
+from yaie.models.files.gguf.gguf_settings import HOW_TO_HELP, GgufSettings
 from yaie.models.files.gguf.header import GgufFile, GgufTensor
-from yaie.models.files.gguf.hf_config import ROPE_FREQUENCIES, GgufSettings
+from yaie.models.files.gguf.rope_tables import FACTORS, FREQUENCIES
+from yaie.models.files.gguf.tensor_forms import FORMS, Form, Shape, Source
+from yaie.models.files.gguf.tensor_kinds import KINDS
 
-_OUTSIDE = {
-    "token_embd.weight": "model.embed_tokens.weight",
-    "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight",
-}
-_INSIDE = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_IN_BLOCK = re.compile(r"blk\.(0|[1-9]\d*)\.(\w+)\.(weight|bias)")
+_IN_BLOCK = re.compile(r"blk\.(\d+)\.")
+_IN_THE_CONFIG = {FREQUENCIES, *FACTORS}
+_QKV, _PARTS_OF_QKV = "attn_qkv", ("attn_q", "attn_k", "attn_v")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTensor:
-    """A tensor of the file, as transformers names it."""
+    """A tensor of the model, as transformers names it, and the stored tensors that make it."""
 
     name: str
-    stored: GgufTensor
-    num_heads: int | None  # heads whose rows are in llama.cpp's order; None: in ours
+    shape: Shape
+    sources: tuple[GgufTensor, ...]
+    form_name: str = "plain"
+    heads: int = 1  # for forms that depend on it
+
+    @property
+    def form(self) -> Form:
+        """The form in which the stored tensors lie in it."""
+        return FORMS[self.form_name]
+
+    @property
+    def stored(self) -> GgufTensor:
+        """The first stored tensor."""
+        return self.sources[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in the file."""
+        return sum(source.nbytes for source in self.sources)
+
+    @property
+    def num_heads(self) -> int | None:
+        """Heads whose rows are in llama.cpp's order; None: the rows are in ours."""
+        return self.heads if self.form_name == "permuted" else None
 
 
 def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTensor]:
@@ -46,36 +58,119 @@ def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTe
 
     Raises `ModelUnsupported` for a tensor without a meaning in the model.
     """
-    permutes = GgufSettings(file).family().permutes
-    heads = {
-        "attn_q": config["num_attention_heads"] if permutes else None,
-        "attn_k": config["num_key_value_heads"] if permutes else None,
-    }
-    named = {}
-    for tensor in file.tensors.values():
-        if tensor.name == ROPE_FREQUENCIES:
-            continue
-        name, part = _OUTSIDE.get(tensor.name), ""
-        found = _IN_BLOCK.fullmatch(tensor.name)
-        if found is not None and int(found[1]) < config["num_hidden_layers"]:
-            part = found[2]
-            if part in _INSIDE:
-                name = f"model.layers.{found[1]}.{_INSIDE[part]}.{found[3]}"
-        if name is None:
+    settings = GgufSettings(file)
+    naming = _Naming(file, find_family(settings), config)
+    named = {tensor.name: tensor for tensor in naming.tensors()}
+    count = config["num_hidden_layers"]
+    further = settings.size("block_count")
+    for name in file.tensors.keys() - naming.used - _IN_THE_CONFIG:
+        found = _IN_BLOCK.match(name)
+        if found is None or not count <= int(found[1]) < further:
             raise ModelUnsupported(
-                f"{file.path} holds {tensor.name[:80]!r}, a tensor that models of its architecture "
-                f"lack; use the model's safetensors folder instead"
+                f"{file.path} holds {name[:80]!r}, a tensor that models of its architecture "
+                f"lack; {HOW_TO_HELP}"
             )
-        named[name] = NamedTensor(name, tensor, heads.get(part))
-        _check_heads(file, named[name])
     return named
 
 
-def _check_heads(file: GgufFile, tensor: NamedTensor) -> None:
-    rows = tensor.stored.shape[0]
-    if tensor.num_heads and (rows % tensor.num_heads or rows // tensor.num_heads % 2):
-        raise ModelUnsupported(
-            f"{file.path} is damaged: {tensor.stored.name} has {rows} rows for "
-            f"{tensor.num_heads} heads; download it again",
-            code="model_damaged",
+class _Naming:
+    """The tensors of a file, and those that have a name already."""
+
+    def __init__(self, file: GgufFile, family: Family, config: Mapping[str, Any]) -> None:
+        self._file = file
+        self._family = family
+        self._config = config
+        self.used: set[str] = set()
+
+    def tensors(self) -> Iterator[NamedTensor]:
+        """Yield the model's tensors that the file holds."""
+        for name, given in self._family.outside.items():
+            yield from self._named(name, given, "")
+        for layer in range(self._config["num_hidden_layers"]):
+            for name, given in self._family.tensors.items():
+                yield from self._named(f"model.layers.{layer}.{name}", given, f"blk.{layer}.")
+
+    def _named(self, name: str, given: str | Source, block: str) -> Iterator[NamedTensor]:
+        """Yield a tensor of the model, or the weight and the bias of a module."""
+        source = given if isinstance(given, Source) else Source((given,))
+        if any("." in each for each in source.names):
+            yield from self._bare(name, source, block)
+            return
+        for end in (".weight", ".bias"):
+            names = tuple(each + end for each in source.names)
+            whole = source.whole and source.whole + end
+            yield from self._bare(name + end, replace(source, names=names, whole=whole), block)
+
+    def _bare(self, name: str, source: Source, block: str) -> Iterator[NamedTensor]:
+        if source.whole and block + source.names[0] not in self._file.tensors:
+            source = Source((source.whole,))
+        found = [self._stored(block, each) for each in source.names]
+        stored = tuple(each for each in found if each is not None)
+        if len(stored) < len(found):
+            return  # the loader names tensors that are missing
+        if "{}" in name:  # one tensor for each index
+            shape = stored[0].shape[1:]
+            for index in range(stored[0].shape[0]):
+                part = _part(stored[0], index * shape[0], shape[0], shape)
+                yield NamedTensor(name.format(index), shape, (part,))
+            return
+        yield self._formed(name, source, stored)
+
+    def _formed(self, name: str, source: Source, stored: tuple[GgufTensor, ...]) -> NamedTensor:
+        heads = self._heads(stored[0])
+        rows = stored[0].shape[0]
+        if source.form in ("permuted", "thirds") and (rows % heads or rows // heads % 2):
+            raise ModelUnsupported(
+                f"{self._file.path} is damaged: {stored[0].name} has {rows} rows for {heads} "
+                f"heads; download it again",
+                code="model_damaged",
+            )
+        shapes = [each.shape for each in stored]
+        try:
+            shape = FORMS[source.form].shape(shapes, heads)
+        except (IndexError, ValueError):
+            raise ModelUnsupported(
+                f"{self._file.path} is damaged: {stored[0].name} has the shape {shapes[0]}; "
+                f"download it again",
+                code="model_damaged",
+            ) from None
+        return NamedTensor(name, shape, stored, source.form, heads)
+
+    def _heads(self, stored: GgufTensor) -> int:
+        is_key = "attn_k." in stored.name
+        return int(self._config["num_key_value_heads" if is_key else "num_attention_heads"])
+
+    def _stored(self, block: str, name: str) -> GgufTensor | None:
+        """Return a stored tensor, from within a joined one if need be, and mark it as used."""
+        part, _, end = name.partition(".")
+        if block + name not in self._file.tensors and part in _PARTS_OF_QKV:
+            whole = self._file.tensors.get(f"{block}{_QKV}.{end}")
+            return None if whole is None else self._projection(whole, _PARTS_OF_QKV.index(part))
+        self.used.add(block + name)
+        return self._file.tensors.get(block + name)
+
+    def _projection(self, whole: GgufTensor, place: int) -> GgufTensor:
+        """Return the queries, keys or values of a tensor that holds all three."""
+        self.used.add(whole.name)
+        query, other = self._config["num_attention_heads"], self._config["num_key_value_heads"]
+        rows = [self._config["head_dim"] * heads for heads in (query, other, other)]
+        if sum(rows) != whole.shape[0]:
+            raise ModelUnsupported(
+                f"{self._file.path} is damaged: {whole.name} has {whole.shape[0]} rows instead of "
+                f"{sum(rows)}; download it again",
+                code="model_damaged",
+            )
+        shape = (rows[place], *whole.shape[1:])
+        return replace(
+            _part(whole, sum(rows[:place]), rows[place], shape),
+            name=whole.name.replace(_QKV, _PARTS_OF_QKV[place]),
         )
+
+
+def _part(whole: GgufTensor, first: int, count: int, shape: Shape) -> GgufTensor:
+    """Return rows of a stored tensor as a stored tensor; a row is its last dimension."""
+    columns = whole.shape[-1] if len(shape) > 1 else 1
+    kind = KINDS[whole.kind]
+    nbytes = columns * kind.nbytes // kind.num_values
+    assert prod(shape) == count * columns
+    return replace(whole, shape=shape, first_byte=whole.first_byte + first * nbytes)

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from yaie.models.files.gguf.header import read_gguf
+from yaie.models.files.gguf.header import GgufTensor, read_gguf
 from yaie.models.files.gguf.hf_config import read_gguf_config
 from yaie.models.files.gguf.hf_names import NamedTensor, name_tensors
 from yaie.models.files.gguf.tensor_kinds import decode
 
 _SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
+_Bytes = NDArray[np.uint8]
 
 
 class UnreadTensor:
     """A tensor that is decoded when it is indexed, as transformers does with each in turn."""
 
-    def __init__(self, tensor: NamedTensor, data: Any, dtype: torch.dtype) -> None:
+    def __init__(self, tensor: NamedTensor, files: dict[Path, _Bytes], dtype: torch.dtype) -> None:
         self._tensor = tensor
-        self._data = data
+        self._files = files
         self._dtype = dtype
 
     def __getitem__(self, _: object) -> torch.Tensor:
-        stored = self._tensor.stored
-        begin = stored.first_byte
-        raw = self._data[begin : begin + stored.nbytes]
-        rows = raw.reshape(stored.shape[0] if len(stored.shape) > 1 else 1, -1)
-        if self._tensor.num_heads is not None:
-            rows = rows.reshape(stored.shape[0], -1)[_rows_in_order(self._tensor)]
-        decoded = torch.empty(stored.shape, dtype=self._dtype)
-        flat = decoded.view(len(rows), -1)
-        step = max(1, _SLICE_VALUES // flat.shape[1])
+        tensor = self._tensor
+        whole = torch.empty(tensor.shape, dtype=self._dtype)
+        shapes = [source.shape for source in tensor.sources]
+        views = tensor.form.views(whole, shapes, tensor.heads)
+        slices = [
+            (source.kind, *each)
+            for source, view in zip(tensor.sources, views, strict=True)
+            for each in _slices(view, stored_rows(self._files[source.path], source))
+        ]
 
-        def fill(first: int) -> None:
-            values = decode(stored.kind, rows[first : first + step])
-            flat[first : first + step] = torch.from_numpy(values)
+        def fill(one: tuple[str, torch.Tensor, _Bytes]) -> None:
+            kind, view, rows = one
+            values = decode(kind, rows)
+            if tensor.form.added:
+                values -= np.float32(tensor.form.added)
+            view.copy_(torch.from_numpy(values).view(view.shape))
 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            list(pool.map(fill, range(0, len(rows), step)))
-        return decoded
+            list(pool.map(fill, slices))
+        return whole
 
 
 def unread_weights(path: Path, dtype: torch.dtype) -> dict[str, UnreadTensor]:
@@ -53,17 +57,34 @@ def unread_weights(path: Path, dtype: torch.dtype) -> dict[str, UnreadTensor]:
     Raises `ModelUnsupported`.
     """
     file = read_gguf(path)
+    named = name_tensors(file, read_gguf_config(file))
+    files = {path: map_bytes(path) for path in file.paths}
+    return {name: UnreadTensor(tensor, files, dtype) for name, tensor in named.items()}
+
+
+def map_bytes(path: Path) -> _Bytes:
+    """Return a file's bytes, mapped."""
     with path.open("rb") as opened:
         mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
-    data = np.frombuffer(mapped, np.uint8)
-    named = name_tensors(file, read_gguf_config(file))
-    return {name: UnreadTensor(tensor, data, dtype) for name, tensor in named.items()}
+    return np.frombuffer(mapped, np.uint8)
 
 
-def _rows_in_order(tensor: NamedTensor) -> NDArray[np.int64]:
-    """Return the place in the file of each row.
+def stored_rows(data: _Bytes, stored: GgufTensor) -> _Bytes:
+    """Return the bytes [rows, bytes of a row] of a stored tensor."""
+    raw = data[stored.first_byte : stored.first_byte + stored.nbytes]
+    return raw.reshape(int(np.prod(stored.shape[:-1])), -1)
 
-    llama.cpp rotates neighbouring rows of a head, transformers those half a head apart.
-    """
-    count = tensor.stored.shape[0]
-    return np.arange(count).reshape(tensor.num_heads or 1, -1, 2).transpose(0, 2, 1).reshape(-1)
+
+def _slices(view: torch.Tensor, rows: _Bytes) -> Iterator[tuple[torch.Tensor, _Bytes]]:
+    """Yield parts of a view with their rows, small enough to be decoded at once."""
+    if view.dim() < 2 or view.numel() <= _SLICE_VALUES:
+        yield view, rows
+        return
+    each = len(rows) // len(view)
+    step = max(1, _SLICE_VALUES // view[0].numel())
+    if step == 1 and each > 1:
+        for index in range(len(view)):
+            yield from _slices(view[index], rows[index * each : (index + 1) * each])
+        return
+    for first in range(0, len(view), step):
+        yield view[first : first + step], rows[first * each : (first + step) * each]

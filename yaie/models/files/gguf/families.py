@@ -1,0 +1,72 @@
+"""The families of GGUF files, by the architecture that a file names. Torch-free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from yaie.base.errors import ModelUnsupported
+from yaie.models.files.gguf import dense_families as dense
+from yaie.models.files.gguf import gemma_families as gemma
+from yaie.models.files.gguf import mixture_families as mixtures
+from yaie.models.files.gguf.family import Family
+from yaie.models.files.gguf.gguf_settings import HOW_TO_HELP, GgufSettings
+
+# The first family that applies to a file counts.
+FAMILIES: dict[str, tuple[Family, ...]] = {
+    "arcee": (dense.ARCEE,),
+    "chatglm": (dense.GLM,),
+    "cohere2": (dense.COHERE2,),
+    "command-r": (dense.COHERE,),
+    "ernie4_5": (dense.ERNIE,),
+    "exaone4": (dense.EXAONE4,),
+    "gemma": (gemma.GEMMA,),
+    "gemma2": (gemma.GEMMA2,),
+    "gemma3": (gemma.GEMMA3,),
+    "glm4": (dense.GLM4,),
+    "hunyuan-dense": (dense.HUNYUAN,),
+    "llama": (mixtures.MIXTRAL, dense.LLAMA),
+    "mistral3": (dense.MINISTRAL3, dense.MISTRAL),
+    "nemotron": (dense.NEMOTRON,),
+    "olmo": (dense.OLMO,),
+    "olmo2": (dense.OLMO3, dense.OLMO2),
+    "phi2": (dense.PHI2,),
+    "phi3": (dense.PHI3,),
+    "qwen2": (dense.QWEN2,),
+    "qwen2moe": (mixtures.QWEN2_MOE,),
+    "qwen2vl": (dense.QWEN2,),
+    "qwen3": (dense.QWEN3,),
+    "qwen3moe": (mixtures.QWEN3_MOE,),
+    "qwen3vl": (dense.QWEN3,),
+    "qwen3vlmoe": (mixtures.QWEN3_MOE,),
+    "seed_oss": (dense.SEED_OSS,),
+    "smollm3": (dense.SMOLLM3,),
+    "starcoder2": (dense.STARCODER2,),
+}
+
+
+def find_family(settings: GgufSettings) -> Family:
+    """Return the family of a file. Raises `ModelUnsupported` if there is none."""
+    kind = settings.metadata.get("general.type", "model")
+    if kind != "model":
+        raise ModelUnsupported(
+            f"{settings.path} holds a GGUF of type {str(kind)[:80]!r}; name the file of a model"
+        )
+    number = int(settings.metadata.get("split.count", 1) or 1)
+    if number > 1:  # later parts have no more
+        part = int(settings.metadata.get("split.no", 0)) + 1
+        raise ModelUnsupported(
+            f"{settings.path} is part {part} of a model in {number} parts; join them by "
+            f"`llama-gguf-split --merge` and name the whole file"
+        )
+    for family in FAMILIES.get(settings.name, ()):
+        if family.applies is None or family.applies(settings):
+            return family
+    raise refuse_architecture(settings.name, settings.path)
+
+
+def refuse_architecture(name: str, holder: Path | str) -> ModelUnsupported:
+    """Return the error for a file's or repository's architecture that no family has."""
+    return ModelUnsupported(
+        f"{holder} holds a model of architecture {name[:80]!r}, which is not read from GGUF; "
+        f"{HOW_TO_HELP}"
+    )
