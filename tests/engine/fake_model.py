@@ -209,7 +209,7 @@ class WatchedScheduler(Scheduler):
     def _start(self, sequence: Sequence, cursor: Cursor) -> None:
         waiting = [
             other
-            for request in self._requests.values()
+            for request in self.requests.values()
             for other in request.sequences
             if other.state is SequenceState.WAITING and request.prompt_pass in (None, sequence)
         ]

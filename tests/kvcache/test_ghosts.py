@@ -17,9 +17,9 @@ from yaie.kvcache.radix_tree import RadixTree
 
 def serve(tree: RadixTree, tokens: list[int], namespace: str = "", grows: int = 0) -> int:
     """Open, compute, lengthen and close a sequence; return the tokens that were wanted again."""
-    before = tree.num_wanted_again_tokens
+    before = tree.wanted_again.in_double
     cursor = tree.open(namespace, as_tokens(tokens))
-    wanted = tree.num_wanted_again_tokens - before
+    wanted = tree.wanted_again.in_double - before
     compute(tree, cursor)
     for number in range(grows):
         tree.append(cursor, 900 + number)
@@ -115,3 +115,24 @@ def test_ghosts_are_the_blocks_computed_before(seed: int, eviction: str) -> None
         assert serve(tree, tokens, grows=grows) == expected
         whole = tokens + [900 + number for number in range(grows)]
         seen |= {tuple(whole[:end]) for end in range(BLOCK, len(whole) + 1, BLOCK)}
+
+
+def test_a_larger_pool_keeps_what_was_evicted_last() -> None:
+    """Of a loop over more prompts than fit, only a pool that fits the loop keeps something."""
+    for num_prompts, expected in ((5, "in_quarter_more"), (6, "in_half_more"), (7, "in_double")):
+        tree = RadixTree(4 * 64)
+        for turn in range(3):
+            for number in range(num_prompts):
+                serve(tree, [1000 + number] * 64)
+            if not turn:
+                assert tree.wanted_again.in_double == 0
+        larger = RadixTree(num_prompts * 64)
+        found = tree.wanted_again
+        for _ in range(3):
+            for number in range(num_prompts):
+                serve(larger, [1000 + number] * 64)
+        assert larger.wanted_again.in_double == 0, "the larger pool recomputes nothing"
+        assert found.in_double == 2 * num_prompts * 64
+        assert getattr(found, expected) == found.in_double
+        smaller = {"in_half_more": found.in_quarter_more, "in_double": found.in_half_more}
+        assert smaller.get(expected, 0) == 0

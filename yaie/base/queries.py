@@ -140,5 +140,56 @@ class Blocks(msgspec.Struct, frozen=True, tag=True):
     block_size: int  # tokens
 
 
-Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches | ListBlocks
-Answer = Explanation | CacheDescription | Flushed | Branches | Blocks
+class ViewTree(msgspec.Struct, frozen=True, tag=True):
+    """Question: what do the tree and the queue look like now? For a page that shows them."""
+
+    limit: int = 500  # nodes
+    num_shown: int = 0  # tokens of each node
+    num_requests: int = 20
+
+
+class ViewedNode(msgspec.Struct, frozen=True, array_like=True):
+    """One edge of the tree."""
+
+    number: int  # its name, above 0; a split leaves it to the lower part
+    parent: int  # 0: a root
+    owner: str
+    is_salted: bool  # in a namespace with a `cache_salt`
+    start: int  # tokens above
+    num_tokens: int
+    num_uses: int  # sequences that passed
+    used_at: float  # seconds of the engine's performance counter; 0: before its records
+    num_live: int  # running sequences in or below
+    num_hidden: int  # children that the view omits
+    first_tokens: bytes  # 4 bytes each, see `yaie.base.cache_changes.unpack_tokens`
+
+
+class ViewedRequest(msgspec.Struct, frozen=True, array_like=True):
+    """One request that waits or runs."""
+
+    request_id: str
+    tenant: str
+    owner: str
+    is_running: bool
+    num_prompt: int
+    num_cached: int  # prompt tokens with keys and values now, or at its first token
+    num_output: int  # tokens over all its sequences
+    age_s: float
+    node: int  # of its first cursor; 0 while it waits, or outside the view
+
+
+class TreeView(msgspec.Struct, frozen=True, tag=True):
+    """Reply: nodes of most worth, parents before children, and the oldest requests."""
+
+    nodes: tuple[ViewedNode, ...]
+    requests: tuple[ViewedRequest, ...]
+    num_nodes: int  # in the tree
+    num_held: int  # tokens in the tree
+    num_more: int  # requests that the view omits
+    num_more_tokens: int  # their prompt tokens
+    held_by_owner: dict[str, int]  # tokens of the nodes in the view
+    seconds: float  # time that the view took the engine
+
+
+Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches | ListBlocks | ViewTree
+Answer = Explanation | CacheDescription | Flushed | Branches | Blocks | TreeView

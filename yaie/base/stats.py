@@ -165,6 +165,22 @@ class EngineStats:
     num_wanted_again_tokens: Annotated[
         int, _counter("Prompt tokens recomputed because they had been evicted")
     ] = 0
+    num_kept_by_25_tokens: Annotated[
+        int, _counter("Evicted and recomputed prompt tokens that a 25% larger cache had kept")
+    ] = 0
+    num_kept_by_50_tokens: Annotated[
+        int, _counter("Evicted and recomputed prompt tokens that a 50% larger cache had kept")
+    ] = 0
+    missed_evicted_tokens: Annotated[
+        int, _counter("Uncached prompt tokens of admitted requests: evicted before")
+    ] = 0
+    missed_changed_tokens: Annotated[
+        int,
+        _counter("Uncached prompt tokens of admitted requests: after a change of a cached prompt"),
+    ] = 0
+    missed_new_tokens: Annotated[
+        int, _counter("Uncached prompt tokens of admitted requests: never seen")
+    ] = 0
     num_audit_failures: Annotated[
         int, _counter("Failed radix tree audits; each resets the tree")
     ] = 0
@@ -195,6 +211,18 @@ class EngineStats:
         self.num_admitted += 1
         self.num_aged_admissions += reason == "age"
         self.num_credited_admissions += reason == "credit"
+
+    def count_miss(self, missed: int, evicted: int, kind: Literal["changed", "new"]) -> None:
+        """Count an admitted request's uncached prompt tokens; `evicted` of them were cached once.
+
+        The rest has the cause `kind`, and is new after evicted tokens.
+        """
+        evicted = min(evicted, missed)
+        self.missed_evicted_tokens += evicted
+        if kind == "changed" and not evicted:
+            self.missed_changed_tokens += missed
+        else:
+            self.missed_new_tokens += missed - evicted
 
     def count_attention(
         self, method: Literal["decode", "cascade", "tree"], estimate_s: float

@@ -37,6 +37,7 @@ from yaie.engine.prefill_ahead import PrefillAhead
 from yaie.engine.query_answers import QueryAnswers, namespace_of, observe
 from yaie.engine.queue.grammar_queue import GrammarQueue
 from yaie.engine.request import Request
+from yaie.engine.request_views import RequestViews
 from yaie.engine.sampling.logprobs import prompt_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import ScheduledStep
@@ -95,7 +96,9 @@ class EngineCore:
         )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
         self._events = observe(self._tree, config)
-        self._queries = QueryAnswers(self._tree, self.scheduler.lingering.release_all)
+        self._queries = QueryAnswers(
+            self._tree, self.scheduler.lingering.release_all, RequestViews(self.scheduler)
+        )
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)
@@ -334,7 +337,9 @@ class EngineCore:
             num_nodes=tree.num_nodes,
             num_evicted_nodes=tree.num_evicted_nodes,
             num_evicted_tokens=tree.num_evicted_tokens,
-            num_wanted_again_tokens=tree.num_wanted_again_tokens,
+            num_wanted_again_tokens=tree.wanted_again.in_double,
+            num_kept_by_25_tokens=tree.wanted_again.in_quarter_more,
+            num_kept_by_50_tokens=tree.wanted_again.in_half_more,
             num_waiting_tokens=backlog.num_prompt_tokens,
             num_waiting_tenants=backlog.waits.num_waiting_tenants,
             oldest_wait_s=backlog.oldest_wait_s(now),

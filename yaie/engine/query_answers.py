@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 
 from msgspec.structs import replace
@@ -21,12 +22,16 @@ from yaie.base.queries import (
     ListBlocks,
     ListBranches,
     Query,
+    TreeView,
+    ViewTree,
 )
 from yaie.base.settings import EngineConfig
+from yaie.engine.request_views import RequestViews
 from yaie.kvcache.cache_events import CacheEvents
 from yaie.kvcache.explain import explain
 from yaie.kvcache.largest_branches import largest_branches
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.kvcache.tree_view import view_nodes
 
 _MARK_S, _MOST_MARKS = 1.0, 2**14
 _MOST_SALTS = 256  # namespaces of one owner that are looked into, the newest
@@ -79,40 +84,86 @@ class ClockTimes:
 
         None if that is before the first mark.
         """
-        after = bisect_right(self._marks, clock, key=lambda mark: mark[0])
-        return now - self._marks[after - 1][1] if after else None
+        at = self.time_of(clock)
+        return now - at if at else None
+
+    def time_of(self, clock: int) -> float:
+        """Return the time at which the tree had this clock; 0 before the first mark."""
+        after = bisect_right(self._marks, clock, key=_clock_of)
+        return self._marks[after - 1][1] if after else 0.0
+
+
+def _clock_of(mark: tuple[int, float]) -> int:
+    return mark[0]
 
 
 class QueryAnswers:
     """Answers queries about one tree."""
 
-    def __init__(self, tree: RadixTree, release_lingering: Callable[[], None]) -> None:
-        """`release_lingering` unpins ended turns' paths."""
+    def __init__(
+        self,
+        tree: RadixTree,
+        release_lingering: Callable[[], None],
+        requests: RequestViews | None = None,
+    ) -> None:
+        """`release_lingering` unpins ended turns' paths; `requests` are those of `ViewTree`."""
         self._tree = tree
         self._release_lingering = release_lingering
+        self._requests = requests
         self.times = ClockTimes()
 
     def answer(self, query: Query, now: float) -> Answer:
         """Answer a query. Raises `InvalidRequest` for an unknown query type."""
         tree = self._tree
+        found: Answer
         if isinstance(query, ExplainPrompt):
-            found = _explain(tree, query)
-            if (eviction := found.eviction) is not None:
-                age_s = self.times.age_s(eviction.clock, now)
-                return replace(found, eviction=replace(eviction, age_s=age_s))
-            return found
-        if isinstance(query, DescribeCache):
-            return _describe(tree)
-        if isinstance(query, ListBranches):
+            found = self._explain(query, now)
+        elif isinstance(query, DescribeCache):
+            found = _describe(tree)
+        elif isinstance(query, ListBranches):
             namespace = namespace_of(query.owner, query.cache_salt)
-            return largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
-        if isinstance(query, ListBlocks):
-            return _list_blocks(tree, query)
-        if isinstance(query, FlushCache):
+            found = largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
+        elif isinstance(query, ListBlocks):
+            found = _list_blocks(tree, query)
+        elif isinstance(query, ViewTree):
+            found = self._view(query)
+        elif isinstance(query, FlushCache):
             self.times.mark(tree.clock, now)
             self._release_lingering()
-            return Flushed(tree.clear(), tree.num_slots - tree.num_free)
-        raise InvalidRequest(f"{type(query).__name__} is not a query")
+            found = Flushed(tree.clear(), tree.num_slots - tree.num_free)
+        else:
+            raise InvalidRequest(f"{type(query).__name__} is not a query")
+        return found
+
+    def _explain(self, query: ExplainPrompt, now: float) -> Explanation:
+        found = _explain(self._tree, query)
+        if (eviction := found.eviction) is None:
+            return found
+        age_s = self.times.age_s(eviction.clock, now)
+        return replace(found, eviction=replace(eviction, age_s=age_s))
+
+    def _view(self, query: ViewTree) -> TreeView:
+        began, tree = time.perf_counter(), self._tree
+        live = () if self._requests is None else self._requests.live_nodes()
+        nodes = view_nodes(
+            tree, live, limit=query.limit, num_shown=query.num_shown, time_of=self.times.time_of
+        )
+        requests, num_more, num_more_tokens = (
+            ([], 0, 0) if self._requests is None else self._requests.view(query.num_requests)
+        )
+        held: Counter[str] = Counter()
+        for node in nodes:
+            held[node.owner] += node.num_tokens
+        return TreeView(
+            nodes=tuple(nodes),
+            requests=tuple(requests),
+            num_nodes=tree.num_nodes,
+            num_held=tree.num_slots - tree.num_free,
+            num_more=num_more,
+            num_more_tokens=num_more_tokens,
+            held_by_owner=dict(held),
+            seconds=time.perf_counter() - began,
+        )
 
 
 def _explain(tree: RadixTree, query: ExplainPrompt) -> Explanation:

@@ -32,7 +32,7 @@ from yaie.engine.step.preemption import (
     first_to_resume,
     has_room,
 )
-from yaie.kvcache.match import Match
+from yaie.kvcache.match import Match, kind_of_miss
 from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
@@ -68,7 +68,7 @@ class Scheduler:
         self.backlog = Backlog(queue_timeout_s)  # work of the requests in `waiting`
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
-        self._requests: dict[str, Request] = {}
+        self.requests: dict[str, Request] = {}  # alive, oldest first
         self.steps = BatchBuilder(
             tree,
             self.waiting,
@@ -85,7 +85,7 @@ class Scheduler:
     @property
     def has_work(self) -> bool:
         """True if any sequence waits or runs."""
-        return bool(self._requests)
+        return bool(self.requests)
 
     @property
     def num_waiting(self) -> int:
@@ -100,8 +100,18 @@ class Scheduler:
         taken = sum(seq.num_places for seq in (*self.running, *self.suspended))
         return max(0, self.max_running - taken)
 
+    def count_uncached(self, request: Request) -> int:
+        """Count the prompt tokens of a live request that are still to be computed."""
+        if any(seq.state is SequenceState.RUNNING for seq in request.sequences):
+            return min(each.count_pending_rows() for each in request.sequences if each.cursor)
+        return self._matches.count_uncached(request)
+
+    def age_s(self, request: Request) -> float:
+        """Return the seconds since a request's arrival."""
+        return self._clock() - request.arrived_s
+
     def __contains__(self, request_id: str) -> bool:
-        return request_id in self._requests
+        return request_id in self.requests
 
     def add(self, request: Request) -> None:
         """Queue a request that has been validated."""
@@ -111,11 +121,11 @@ class Scheduler:
         request.arrived_s = self._clock()
         self.waiting.add(request)  # first: if the policy raises, the request is not known yet
         self.backlog.add(request)
-        self._requests[request.request_id] = request
+        self.requests[request.request_id] = request
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
         """End a request, or one sequence in it, in any state; ignore an unknown id."""
-        request = self._requests.get(request_id)
+        request = self.requests.get(request_id)
         if request is None:
             return []
         sequences = request.sequences if index is None else request.sequences[index : index + 1]
@@ -237,12 +247,12 @@ class Scheduler:
         if sequence.index == 0 and request.prompt_pass is not None:
             self._end_prompt_pass(request, close)
         if request.is_finished:
-            del self._requests[request.request_id]
+            del self.requests[request.request_id]
             if was_queued:
                 self._leave_queue(request, self.waiting.withdraw)
             # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
-        if not self._requests:
+        if not self.requests:
             self.lingering.release_all()
         self.stats.count_end(reason)
         self.backlog.waits.serve(request.tenant, len(sequence.output))
@@ -346,10 +356,14 @@ class Scheduler:
             request.prompt_pass = PromptPass(request)
             live = [request.prompt_pass]
         first, *others = live
+        wanted = self.tree.wanted_again.in_double
+        kind = kind_of_miss(match)
         if not self._enter(first, request.prompt, match):
             for sequence in live:
                 self._suspend(sequence)
             return
+        missed = len(request.prompt) - match.num_computed
+        self.stats.count_miss(missed, self.tree.wanted_again.in_double - wanted, kind)
         assert first.cursor is not None
         for sequence in others:
             self._start(sequence, self.tree.fork(first.cursor))

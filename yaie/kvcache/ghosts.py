@@ -4,6 +4,9 @@ A fingerprint hashes a whole prefix that ends at a multiple of `BLOCK` tokens. T
 tokens, at most one pool, keep their fingerprints. So "requested again" means: a pool of about twice
 the size would have kept the token.
 
+The age of a fingerprint, in tokens evicted since, tells how much larger the pool would have had to
+be. That is exact for `lru` and an estimate for other policies.
+
 A prefix hash is a polynomial, so it continues from a node's parent without the tokens above. A node
 with evicted children stores its path hash (`Node.path_hash`).
 """
@@ -14,6 +17,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +31,17 @@ _MASK = 2**64 - 1
 _SHORT = 48  # tokens: below, a loop is faster than numpy
 
 
+class Wanted(NamedTuple):
+    """Evicted tokens of a prompt, by the size of a pool that would have kept them."""
+
+    in_double: int = 0  # all of them
+    in_quarter_more: int = 0
+    in_half_more: int = 0
+
+    def __add__(self, other: Wanted) -> Wanted:  # type: ignore[override]  # as numbers, not as lists
+        return Wanted(*map(sum, zip(self, other, strict=True)))
+
+
 class Ghosts:
     """Fingerprints of a tree's last evicted prefixes."""
 
@@ -34,7 +49,10 @@ class Ghosts:
         """`namespaces`: each root's hash."""
         self._most = min(_MOST, max(1, num_slots // BLOCK))
         self._namespaces = namespaces
-        self._known: OrderedDict[int, None] = OrderedDict()  # in order of eviction
+        self._num_slots = num_slots
+        # In order of eviction, with the number of blocks evicted before.
+        self._known: OrderedDict[int, int] = OrderedDict()
+        self.num_blocks = 0  # evicted so far
 
     def __len__(self) -> int:
         return len(self._known)
@@ -53,23 +71,32 @@ class Ghosts:
         for fingerprint in hashes_at(
             before, leaf.tokens, slice(first - leaf.start - 1, None, BLOCK)
         ):
-            known[fingerprint] = None
+            self.num_blocks += 1
+            known[fingerprint] = self.num_blocks
             known.move_to_end(fingerprint)
         while len(known) > self._most:
             known.popitem(last=False)
 
-    def count_wanted(self, namespace: Hashable, tokens: Tokens, num_computed: int) -> int:
-        """Count the tokens after the first `num_computed` that were evicted, and forget them."""
+    def count_wanted(
+        self, namespace: Hashable, tokens: Tokens, num_computed: int, num_blocks: int
+    ) -> Wanted:
+        """Count the tokens after the first `num_computed` that were evicted, and forget them.
+
+        `num_blocks`: the value before the evictions that made room for these tokens.
+        """
         first = BLOCK * (num_computed // BLOCK + 1)
         if not self._known or first > len(tokens):
-            return 0
+            return Wanted()
         fingerprints = hashes_at(root_hash(namespace), tokens, slice(first - 1, None, BLOCK))
-        wanted = 0
+        wanted = by_quarter = by_half = 0
         for number, fingerprint in enumerate(fingerprints):
-            if fingerprint in self._known:
-                del self._known[fingerprint]
-                wanted += BLOCK if number else first - num_computed
-        return wanted
+            if (evicted_at := self._known.pop(fingerprint, None)) is not None:
+                count = BLOCK if number else first - num_computed
+                missing = BLOCK * (num_blocks - evicted_at + 1) / self._num_slots
+                wanted += count
+                by_quarter += count if missing <= 0.25 else 0
+                by_half += count if missing <= 0.5 else 0
+        return Wanted(wanted, by_quarter, by_half)
 
     def path_hash(self, node: Node) -> int:
         """Return the path hash at the end of an inner node or a root."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import islice
+from typing import Literal, NamedTuple
 
 from yaie.kvcache.node import Node
+
+CHANGED_TOKENS = 256  # a cached continuation this long was probably meant to be reused
+_MOST_CHILDREN = 64  # that are looked at
 
 
 class Match(NamedTuple):
@@ -40,3 +44,20 @@ class Match(NamedTuple):
         if node is None:
             return 0
         return max(0, end - (len(node.tokens) - node.count_trimmable()))
+
+
+def kind_of_miss(match: Match) -> Literal["changed", "new"]:
+    """Return why a prompt leaves the tree where it does, apart from evictions.
+
+    "changed" if a cached continuation of at least `CHANGED_TOKENS` tokens begins there: so long a
+    prompt rarely ends and differs there by chance.
+    """
+    node = match.node
+    if node is None:
+        return "new"
+    if match.offset < len(node.tokens):
+        longest = len(node.tokens) - match.offset
+    else:
+        children = islice((node.children or {}).values(), _MOST_CHILDREN)
+        longest = max((len(child.tokens) for child in children), default=0)
+    return "changed" if longest >= CHANGED_TOKENS else "new"

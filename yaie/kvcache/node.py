@@ -45,6 +45,7 @@ class Node:
         "extents",
         "last_used",
         "num_computed",
+        "number",
         "parent",
         "path_hash",
         "refs",
@@ -67,6 +68,7 @@ class Node:
         self.uses = 0  # sequences that passed here, or ended above while this was one edge
         self.reuse_class = 0  # class in the `adaptive` policy; 0 until ranked
         self.path_hash = 0  # hash of all tokens to its end, if a child was evicted; see `ghosts`
+        self.number = 0  # name for views; 0 until it is viewed, see `tree_view`
         self.entry = 0  # valid entry's number in the eviction queue; 0: none
         self.chain: UnaryChain | None = None  # the planner's, for a node with refs
 

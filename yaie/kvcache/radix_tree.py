@@ -21,7 +21,7 @@ import numpy as np
 from yaie.base.queries import EvictionReason
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
 from yaie.kvcache.eviction_log import EvictionLog
-from yaie.kvcache.ghosts import Ghosts
+from yaie.kvcache.ghosts import Ghosts, Wanted
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.release import SlotRelease
@@ -46,7 +46,7 @@ class RadixTree(TreeEdits):
         self.room_to_grow = max(1, num_slots // _GROWTH_SHARE)
         self.num_evicted_nodes = 0  # since the start
         self.num_evicted_tokens = 0
-        self.num_wanted_again_tokens = 0  # evicted before, computed again
+        self.wanted_again = Wanted()  # tokens evicted before and computed again
         self.ghosts = Ghosts(num_slots, self._namespaces)
         self.evicted = EvictionLog(self.ghosts)
 
@@ -161,13 +161,15 @@ class RadixTree(TreeEdits):
         self._pin(node, is_use=is_use)
         self._join_path(node)
         if match.num_known < len(tokens):
+            num_blocks = self.ghosts.num_blocks
             try:
                 self._insert(cursor, tokens[match.num_known :])
             except OutOfSlots:
                 self.close(cursor)
                 raise
-            wanted = self.ghosts.count_wanted(namespace, tokens, match.num_known)
-            self.num_wanted_again_tokens += wanted
+            self.wanted_again += self.ghosts.count_wanted(
+                namespace, tokens, match.num_known, num_blocks
+            )
         return cursor
 
     def fork(self, cursor: Cursor) -> Cursor:
