@@ -178,6 +178,15 @@ class ViewedRequest(msgspec.Struct, frozen=True, array_like=True):
     node: int  # of its first cursor; 0 while it waits, or outside the view
 
 
+class Miss(msgspec.Struct, frozen=True, array_like=True):
+    """The uncached part of one admitted request's prompt."""
+
+    request_id: str
+    num_cached: int
+    num_evicted: int  # uncached tokens that were cached once
+    kind: Literal["changed", "new"]  # of the remaining tokens
+
+
 class TreeView(msgspec.Struct, frozen=True, tag=True):
     """Reply: nodes of most worth, parents before children, and the oldest requests."""
 
@@ -187,6 +196,7 @@ class TreeView(msgspec.Struct, frozen=True, tag=True):
     num_held: int  # tokens in the tree
     num_more: int  # requests that the view omits
     num_more_tokens: int  # their prompt tokens
+    misses: tuple[Miss, ...]  # of the last admitted requests
     held_by_owner: dict[str, int]  # tokens of the nodes in the view
     seconds: float  # time that the view took the engine
 

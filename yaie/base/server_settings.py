@@ -244,6 +244,12 @@ class ServerConfig:
     server_description: Annotated[
         str, About("server description in the API documents", unset="the API's")
     ] = ""
+    ui: Annotated[
+        bool | None, About("serve the page /ui", unset="to browsers on this machine only")
+    ] = None
+    ui_show_text: Annotated[
+        bool, About("show cached text on /ui to browsers on other machines too")
+    ] = False
     auth_ui: Annotated[bool, About("show the Authorize button in /docs")] = True
 
     def check_server(self) -> None:

@@ -217,7 +217,6 @@ class EngineStats:
 
         The rest has the cause `kind`, and is new after evicted tokens.
         """
-        evicted = min(evicted, missed)
         self.missed_evicted_tokens += evicted
         if kind == "changed" and not evicted:
             self.missed_changed_tokens += missed

@@ -42,6 +42,9 @@ def serve(
     ray: Annotated[
         bool, typer.Option("--ray", help="run the engine as replicas on Ray Serve [off]")
     ] = False,
+    opens_page: Annotated[
+        bool, typer.Option("--open", help="open the page /ui in a browser [off]")
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option("--config", help="settings file: YAML, TOML or JSON [YAIE_CONFIG]"),
@@ -83,7 +86,13 @@ def serve(
         with gc_paused_then_frozen():
             from yaie.server.app import create_app
 
-        run_server(loaded, configs, listener, lambda given, stop: create_app(given, on_fatal=stop))
+        run_server(
+            loaded,
+            configs,
+            listener,
+            lambda given, stop: create_app(given, on_fatal=stop),
+            opens_page=opens_page,
+        )
         end_at_once()
 
 

@@ -15,9 +15,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from yaie.base.cache_changes import CacheChange
 from yaie.base.errors import InvariantViolated, RequestFailed, YaieError
-from yaie.base.queries import Answer, Query
+from yaie.base.queries import Answer, Query, TreeView
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import (
@@ -313,7 +315,11 @@ class EngineCore:
 
     def answer(self, query: Query) -> Answer:
         """Answer a query, between two steps. Raises `InvalidRequest`."""
-        return self._queries.answer(query, time.perf_counter())
+        began = time.perf_counter()
+        found = self._queries.answer(query, began)
+        if isinstance(found, TreeView):
+            return msgspec.structs.replace(found, seconds=time.perf_counter() - began)
+        return found
 
     def take_cache_changes(self) -> tuple[CacheChange, ...]:
         """See `Core.take_cache_changes`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from yaie.base.queries import ViewedRequest
+from yaie.base.queries import Miss, ViewedRequest
 from yaie.engine.request import Request, SequenceState
 from yaie.engine.scheduler import Scheduler
 from yaie.kvcache.node import Node
@@ -31,6 +31,10 @@ class RequestViews:
         others = islice(alive.values(), limit, None)
         num_tokens = sum(len(each.prompt) for each in others)
         return shown, len(alive) - len(shown), num_tokens
+
+    def misses(self) -> tuple[Miss, ...]:
+        """Return the misses of the last admitted requests."""
+        return tuple(self._scheduler.misses)
 
     def _view(self, request: Request) -> ViewedRequest:
         scheduler = self._scheduler

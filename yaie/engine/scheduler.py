@@ -6,13 +6,14 @@ live sequence samples in the step that computes its last known token. Pure; the 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from functools import partial
 
 from yaie.attention.plan import FoldingCost
 from yaie.base.errors import LogitsNotFinite, YaieError
+from yaie.base.queries import Miss
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta
 from yaie.engine.grammar.matcher import MaskPending
@@ -36,6 +37,8 @@ from yaie.kvcache.match import Match, kind_of_miss
 from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
+
+_REMEMBERED_MISSES = 64  # of the last admitted requests
 
 
 class Scheduler:
@@ -69,6 +72,7 @@ class Scheduler:
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self.requests: dict[str, Request] = {}  # alive, oldest first
+        self.misses: deque[Miss] = deque(maxlen=_REMEMBERED_MISSES)
         self.steps = BatchBuilder(
             tree,
             self.waiting,
@@ -363,7 +367,9 @@ class Scheduler:
                 self._suspend(sequence)
             return
         missed = len(request.prompt) - match.num_computed
-        self.stats.count_miss(missed, self.tree.wanted_again.in_double - wanted, kind)
+        evicted = min(missed, self.tree.wanted_again.in_double - wanted)
+        self.stats.count_miss(missed, evicted, kind)
+        self.misses.append(Miss(request.request_id, match.num_computed, evicted, kind))
         assert first.cursor is not None
         for sequence in others:
             self._start(sequence, self.tree.fork(first.cursor))

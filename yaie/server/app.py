@@ -69,6 +69,7 @@ from yaie.server.routes.endpoint_registry import (
     standard_endpoints,
     standard_router,
 )
+from yaie.server.ui.pages import Pages, running_pages
 
 logger = logging.getLogger(__name__)
 
@@ -190,6 +191,9 @@ def _register(
         ExplainHook(service, app.state.recent_digests),
         BatchHook(),
     ]
+    app.state.pages = Pages(service)
+    if settings.ui is not False:
+        service.hooks.append(app.state.pages.recent)
     for name in settings.compatible_metrics:
         EngineAliases(DIALECTS[name], service.metrics, service.snapshots)
         service.hooks.append(MetricsCompat(DIALECTS[name], service.metrics))
@@ -307,7 +311,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         on_startup, on_shutdown = app.state.hooks
         service.start(on_startup)
         try:
-            async with running_batches(app):
+            async with running_batches(app), running_pages(app):
                 yield
         finally:
             await asyncio.shield(_end(service, on_shutdown, app.state.tracing))

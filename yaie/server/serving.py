@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ALL_ADDRESSES = ("0.0.0.0", "::")
+_OPEN_S = 0.5  # until the server listens; the page itself waits for the model
 MAX_FILES = 65_536  # open files, connections included
 
 
@@ -114,6 +116,17 @@ def _cannot_listen(host: str, port: int, error: OSError) -> AdvisedError:
     )
 
 
+def page_address(settings: Settings, listener: socket.socket) -> str | None:
+    """Return the address of `/ui` for a browser here; None if it is served to none."""
+    host, port = listener.getsockname()[:2]
+    is_here = host in _ALL_ADDRESSES or host.startswith("127.") or host == "::1"
+    if settings.ui is False or not (is_here or settings.ui):
+        return None
+    shown = "127.0.0.1" if host in _ALL_ADDRESSES else f"[{host}]" if ":" in host else host
+    scheme = "https" if settings.ssl_certfile else "http"
+    return f"{scheme}://{shown}:{port}{settings.root_path}/ui"
+
+
 def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: socket.socket) -> None:
     """Show the first lines: the address, the models and a request to try.
 
@@ -123,7 +136,7 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
+    reachable = "127.0.0.1" if host in _ALL_ADDRESSES else shown
     name, root = configs[0].model_name, settings.root_path
     scheme = "https" if settings.ssl_certfile else "http"
     names = " and ".join(config.model_name for config in configs)
@@ -132,6 +145,7 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
     key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.has_keys else ""
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
+    page = page_address(settings, listener)
     lines = [
         ("info", f"YAIE on {scheme}://{shown}:{port}{root} will serve {names} {when}"),
         (
@@ -140,6 +154,8 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
             f"-H 'Content-Type: application/json' -d '{body}'",
         ),
     ]
+    if page is not None:
+        lines.insert(1, ("info", f"see its cache: {page}"))
     if configs[0].model == BUILTIN_MODEL:
         about = (
             f"{BUILTIN_MODEL} is a small demonstration chat model; /v1/completions (plain "
@@ -161,6 +177,16 @@ def _show_lines(settings: Settings, lines: Sequence[tuple[str, str]]) -> None:
         elif number >= least:
             mark = f"{level}: " if level == "warning" else ""
             print(f"{mark}{text}", file=sys.stderr, flush=True)
+
+
+def _open_later(page: str) -> None:
+    """Open a page in the user's browser once the server listens, in a thread."""
+    import threading
+    import webbrowser
+
+    timer = threading.Timer(_OPEN_S, webbrowser.open, (page,))
+    timer.daemon = True
+    timer.start()
 
 
 def _prepare_process() -> None:
@@ -194,10 +220,12 @@ def run_server(
     configs: Sequence[EngineConfig],
     listener: socket.socket,
     make_app: MakeApp,
+    *,
+    opens_page: bool = False,
 ) -> None:
     """Serve until a signal; return after a drain. Raises the error of an engine that cannot start.
 
-    `make_app(settings, on_fatal)` returns the application.
+    `make_app(settings, on_fatal)` returns the application. `opens_page`: a browser shows `/ui`.
     """
     with gc_paused_then_frozen():
         import uvicorn
@@ -235,6 +263,8 @@ def run_server(
     configure_logs(settings.log_level, settings.log_format)
     introduce(settings, configs, listener)
     _prepare_process()
+    if opens_page and (page := page_address(settings, listener)) is not None:
+        _open_later(page)
     with return_after_drain(app.state.service):
         server.run(sockets=[listener])
     if failures:

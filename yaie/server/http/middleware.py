@@ -11,6 +11,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -35,8 +36,18 @@ ASSETS = {
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
 METRICS = "/metrics"
 PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
-# Need no key: a browser has no key before its user can enter one on the page.
-OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
+# Need no key: a browser has no key before its user can enter one on the page. The feed of /ui and
+# what the page can do check keys themselves: for them the admin key alone suffices.
+PAGE_FOLDER = Path(__file__).parents[1] / "ui" / "page"
+_PAGE = {"events", "explain", "abort", *(each.name for each in PAGE_FOLDER.iterdir())}
+OPEN_PATHS = frozenset(
+    {
+        *PROBES,
+        *("/", "/docs", "/openapi.json", "/ui", "/version"),
+        *(f"/docs/{name}" for name in ASSETS),
+        *(f"/ui/{name}" for name in _PAGE),
+    }
+)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 

@@ -44,6 +44,14 @@ class ActiveCalls:
         for generation in list(self._generations):
             generation.fail(error)
 
+    def names(self) -> dict[str, str]:
+        """Return the response id of each engine request in flight."""
+        return {
+            request.request_id: generation.call.response_id
+            for generation in self._generations
+            for request in generation.call.requests
+        }
+
     def abort(self, name: str, tenant: str | None) -> int:
         """End the generations with this id of response or HTTP request; return their number.
 

@@ -11,6 +11,7 @@ from yaie.base.own_package import read_version
 from yaie.server.http.body import json_reply
 from yaie.server.schemas.probes import AboutServer, VersionReply
 from yaie.server.schemas.reply_struct import describe_reply
+from yaie.server.ui.viewer import shows_page
 
 router = APIRouter(tags=["about"])
 
@@ -18,6 +19,7 @@ _DESCRIPTION = (
     "YAIE is running: an inference engine for language models, with OpenAI's HTTP API. "
     "Set base_url of a client library to the address of this page, followed by /v1."
 )
+_UI = ("/ui", "the cache, live, with a chat")
 _LINKS = {
     "docs": ("/docs", "every endpoint, with its fields and a form to try it"),
     "openapi": ("/openapi.json", "the same for machines"),
@@ -61,13 +63,14 @@ async def about(request: Request) -> Response:
     """Say what this server is; in HTML for browsers, else in JSON."""
     root = request.scope.get("root_path", "")
     described = request.app.description or _DESCRIPTION
-    links = {name: root + path for name, (path, _) in _LINKS.items()}
+    pages = ({"ui": _UI} if shows_page(request) else {}) | _LINKS
+    links = {name: root + path for name, (path, _) in pages.items()}
     if "text/html" not in request.headers.get("accept", ""):
         reply = AboutServer(version=read_version(), description=described, links=links)
         return json_reply(reply, headers={"Vary": "Accept"})
     items = "\n".join(
         f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'
-        for name, (path, meaning) in _LINKS.items()
+        for name, (path, meaning) in pages.items()
     )
     page = _PAGE.format(
         name=escape(request.app.title),

@@ -33,6 +33,7 @@ from yaie.server.routes import (
     operator_tools,
     responses,
     tokens,
+    ui,
 )
 
 Handler = Callable[..., Awaitable[Response]]
@@ -54,6 +55,7 @@ _ROUTERS = (
     health.router,
     about.router,
     docs.router,
+    ui.router,
 )
 _GENERATING_TAGS = {"completions", "responses", "messages", "ollama"}
 

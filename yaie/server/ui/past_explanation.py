@@ -1,0 +1,64 @@
+"""Explanations of past calls: their prompts are cached by now, so the engine remembers the misses.
+
+The tree still has the continuations that were cached where a prompt left it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yaie.base.queries import ExplainPrompt, Explanation, TreeView, ViewTree
+from yaie.server.models.service import Service
+from yaie.server.ui.recent_calls import RecentCall
+from yaie.server.ui.viewer import Viewer
+
+_NUM_BEFORE, _NUM_AFTER = 16, 16  # tokens around the first difference
+_NO_TOKEN = -1
+
+
+async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> dict[str, Any]:
+    """Return where a call's prompt left the cache, and why. Raises `EngineUnavailable`."""
+    model = service.model(call.model)
+    service.check_available(model)
+    at = call.num_cached
+    view = await model.client.ask(ViewTree(limit=0, num_requests=0))
+    assert isinstance(view, TreeView)
+    miss = next((each for each in view.misses if each.request_id == call.id), None)
+    # A token that no prompt has: the look-up ends there, and the answer has what follows.
+    query = ExplainPrompt(
+        token_ids=(*call.token_ids[:at], _NO_TOKEN),
+        owner=call.owner,
+        cache_salt=call.cache_salt,
+        num_shown=_NUM_AFTER,
+    )
+    found = await model.client.ask(query)
+    assert isinstance(found, Explanation)
+    own = call.token_ids[at] if at < len(call.token_ids) else None
+    others = [each for each in found.held if each.token_ids and each.token_ids[0] != own]
+    cause = "cached" if call.num_prompt - at <= 1 else "new"
+    if cause == "new" and miss is not None:
+        cause = "evicted" if miss.num_evicted else miss.kind
+    shows = viewer.sees_text(is_salted=bool(call.cache_salt))
+    decode = model.tokenizer.decode
+
+    def text(first: int, end: int) -> str | None:
+        return decode(list(call.token_ids[max(0, first) : end]), False) if shows else None
+
+    return {
+        "id": call.id,
+        "cause": cause,
+        "prompt": call.num_prompt,
+        "cached": at,
+        "evicted": miss.num_evicted if miss is not None else 0,
+        "ttft": call.first_token_s,
+        "position": at,
+        "before": text(at - _NUM_BEFORE, at),
+        "yours": text(at, at + _NUM_AFTER),
+        "held": [
+            {
+                "text": decode(list(each.token_ids), False) if shows else None,
+                "tokens": each.num_tokens,
+            }
+            for each in others
+        ],
+    }

@@ -1,0 +1,82 @@
+"""`RecentCalls`: the last calls of all models, to be explained on `/ui`, and their series."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from yaie.server.models.request_hook import RequestHook
+from yaie.server.replies.ended_call import EndedCall
+from yaie.server.replies.generation import Generation
+from yaie.server.ui.series import Series
+
+_MOST = 50
+_MOST_TOKENS = 2**20  # of remembered prompts
+
+
+@dataclass(frozen=True, slots=True)
+class RecentCall:
+    """One call that has ended; its first prompt stands for all."""
+
+    id: str
+    model: str
+    at: float  # unix time of its end, seconds
+    owner: str
+    tenant: str
+    cache_salt: str
+    token_ids: tuple[int, ...]
+    num_prompt: int
+    num_cached: int
+    num_output: int
+    first_token_s: float | None
+    total_s: float
+
+
+class RecentCalls(RequestHook):
+    """The last calls, newest last, and the series of each model."""
+
+    def __init__(self) -> None:
+        self.calls: deque[RecentCall] = deque(maxlen=_MOST)
+        self.num_calls = 0  # since the start
+        self.series: dict[str, Series] = {}
+
+    def series_of(self, model: str) -> Series:
+        """Return the series of a model."""
+        return self.series.setdefault(model, Series())
+
+    def find(self, request_id: str) -> RecentCall | None:
+        """Return a call by its id."""
+        return next((each for each in self.calls if each.id == request_id), None)
+
+    def on_open(self, request: Request, generation: Generation) -> None:
+        """See `RequestHook.on_open`: notes the call when it has ended."""
+        model = getattr(request.state, "model", "")
+        generation.at_close.append(lambda ended: self._note(model, ended))
+
+    def _note(self, model: str, ended: EndedCall) -> None:
+        self.series_of(model).note_call(ended)
+        if ended.is_lost:
+            return
+        first, usage = ended.call.requests[0], ended.usages[0]
+        self.num_calls += 1
+        self.calls.append(
+            RecentCall(
+                id=ended.call.response_id,
+                model=model,
+                at=time.time(),
+                owner=first.owner,
+                tenant=first.tenant,
+                cache_salt=first.cache_salt,
+                token_ids=tuple(first.prompt_token_ids),
+                num_prompt=usage.prompt_tokens,
+                num_cached=usage.cached_tokens,
+                num_output=ended.usage.completion_tokens,
+                first_token_s=ended.first_token_s,
+                total_s=ended.total_s,
+            )
+        )
+        while sum(len(each.token_ids) for each in self.calls) > _MOST_TOKENS:
+            self.calls.popleft()
