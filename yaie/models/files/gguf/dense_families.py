@@ -35,18 +35,21 @@ _PARTIAL = {"rope_parameters": rope(is_partial=True)}
 _WITHOUT_RMS = {name: read for name, read in FIELDS.items() if name != "rms_norm_eps"}
 
 LLAMA = Family(
+    architecture="LlamaForCausalLM",
     model_type="llama",
     tensors={**NORMS, **PERMUTED, **MLP},
     fields={**FIELDS, **_HAS_BIAS, "mlp_bias": holds("blk.0.ffn_up.bias")},
     constants=_SILU,
 )
 MISTRAL = Family(
+    architecture="MistralForCausalLM",
     model_type="mistral",
     tensors=LLAMA.tensors,
     fields=FIELDS,
     constants={**_SILU, "sliding_window": None},
 )
 MINISTRAL3 = Family(
+    architecture="Ministral3ForCausalLM",
     model_type="ministral3",
     tensors=LLAMA.tensors,
     fields={
@@ -60,27 +63,35 @@ MINISTRAL3 = Family(
     applies=lambda settings: settings.get("attention.temperature_scale"),
 )
 QWEN2 = Family(
+    architecture="Qwen2ForCausalLM",
     model_type="qwen2",
     tensors={**NORMS, **ATTENTION, **MLP},
     fields=FIELDS,
     constants=_SILU,
 )
 QWEN3 = Family(
+    architecture="Qwen3ForCausalLM",
     model_type="qwen3",
     tensors={**NORMS, **ATTENTION, **QK_NORMS, **MLP},
     fields={**FIELDS, **_HAS_BIAS},
     constants=_SILU,
 )
 SMOLLM3 = Family(
-    model_type="smollm3", tensors=LLAMA.tensors, fields={**FIELDS, **_HAS_BIAS}, constants=_SILU
+    architecture="SmolLM3ForCausalLM",
+    model_type="smollm3",
+    tensors=LLAMA.tensors,
+    fields={**FIELDS, **_HAS_BIAS},
+    constants=_SILU,
 )
 ARCEE = Family(
+    architecture="ArceeForCausalLM",
     model_type="arcee",
     tensors={**NORMS, **PERMUTED, **UNGATED},
     fields={**FIELDS, **_HAS_BIAS},
     constants={"hidden_act": "relu2"},
 )
 SEED_OSS = Family(
+    architecture="SeedOssForCausalLM",
     model_type="seed_oss",
     tensors={
         **ATTENTION,
@@ -92,12 +103,14 @@ SEED_OSS = Family(
     constants=_SILU,
 )
 ERNIE = Family(
+    architecture="Ernie4_5ForCausalLM",
     model_type="ernie4_5",
     tensors=QWEN2.tensors,
     fields={**FIELDS, "use_bias": holds("blk.0.attn_q.bias")},
     constants=_SILU,
 )
 HUNYUAN = Family(
+    architecture="HunYuanDenseV1ForCausalLM",
     model_type="hunyuan_v1_dense",
     tensors={
         **QWEN2.tensors,
@@ -108,6 +121,7 @@ HUNYUAN = Family(
     constants=_SILU,
 )
 OLMO = Family(
+    architecture="OlmoForCausalLM",
     model_type="olmo",
     tensors={**PERMUTED, **MLP},
     fields={**_WITHOUT_RMS, "clip_qkv": optional("attention.clamp_kqv")},
@@ -116,12 +130,14 @@ OLMO = Family(
     expected={_LAYER_NORM: (1e-5,)},
 )
 OLMO2 = Family(
+    architecture="Olmo2ForCausalLM",
     model_type="olmo2",
     tensors={**NORMS_AFTER, **ATTENTION, **QK_NORMS, **MLP},
     fields={**FIELDS, **_HAS_BIAS},
     constants=_SILU,
 )
 OLMO3 = Family(
+    architecture="Olmo3ForCausalLM",
     model_type="olmo3",
     tensors=OLMO2.tensors,
     fields={
@@ -134,6 +150,7 @@ OLMO3 = Family(
     applies=window,
 )
 EXAONE4 = Family(
+    architecture="Exaone4ForCausalLM",
     model_type="exaone4",
     tensors=OLMO2.tensors,
     fields={**FIELDS, "sliding_window": window, "layer_types": layer_types(4)},
@@ -165,6 +182,7 @@ PHI_FIELDS = {
     "sliding_window": window,
 }
 PHI3 = Family(
+    architecture="Phi3ForCausalLM",
     model_type="phi3",
     tensors={
         **NORMS,
@@ -177,6 +195,7 @@ PHI3 = Family(
     constants={**_SILU, "pad_token_id": None},
 )
 PHI2 = Family(
+    architecture="PhiForCausalLM",
     model_type="phi",
     tensors={
         "input_layernorm": "attn_norm",
@@ -196,12 +215,14 @@ PHI2 = Family(
     constants={"hidden_act": "gelu_new"},
 )
 GLM = Family(
+    architecture="GlmForCausalLM",
     model_type="glm",
     tensors={**NORMS, **ATTENTION, "mlp.gate_up_proj": JOINED_MLP, "mlp.down_proj": "ffn_down"},
     fields={**FIELDS, **_PARTIAL, **_HAS_BIAS},
     constants={**_SILU, "pad_token_id": None},
 )
 GLM4 = Family(
+    architecture="Glm4ForCausalLM",
     model_type="glm4",
     tensors={
         **GLM.tensors,
@@ -218,18 +239,21 @@ _COHERE = {
     "attention_bias": holds("blk.0.attn_q.bias"),
 }
 COHERE = Family(
+    architecture="CohereForCausalLM",
     model_type="cohere",
     tensors={"input_layernorm": "attn_norm", **ATTENTION, **QK_NORMS, **MLP},
     fields={**_COHERE, "use_qk_norm": holds("blk.0.attn_q_norm.weight")},
     constants=_SILU,
 )
 COHERE2 = Family(
+    architecture="Cohere2ForCausalLM",
     model_type="cohere2",
     tensors={"input_layernorm": "attn_norm", **ATTENTION, **MLP},
     fields={**_COHERE, "sliding_window": window, "layer_types": layer_types(4)},
     constants=_SILU,
 )
 NEMOTRON = Family(
+    architecture="NemotronForCausalLM",
     model_type="nemotron",
     tensors={
         "input_layernorm.weight": Source(("attn_norm.weight",), "one more"),
@@ -255,6 +279,7 @@ NEMOTRON = Family(
     constants={"hidden_act": "relu2"},
 )
 STARCODER2 = Family(
+    architecture="Starcoder2ForCausalLM",
     model_type="starcoder2",
     tensors={**NORMS, **ATTENTION, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
     fields={

@@ -10,14 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaie.models.architecture.architectures import SUPPORTED
 from yaie.models.files.gguf.gguf_settings import GgufSettings
 from yaie.models.files.gguf.rope_tables import rope_table
 from yaie.models.files.gguf.tensor_forms import Source
 
 Read = Callable[[GgufSettings], Any]
 Tensors = Mapping[str, "str | Source"]
-_CLASSES = {entry.model_type: entry.architecture for entry in SUPPORTED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,18 +26,14 @@ class Family:
     `fields`: field of `config.json` -> key of the metadata, which has to be there, or a reader.
     """
 
-    model_type: str  # transformers'
+    architecture: str  # transformers' class
+    model_type: str
     tensors: Tensors
     fields: Mapping[str, str | Read]
     outside: Tensors = field(default_factory=lambda: OUTSIDE)  # of the layers
     constants: Mapping[str, Any] = field(default_factory=dict)  # of every published model
     expected: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # key -> its values
     applies: Read | None = None  # False: another family of this architecture; None: always
-
-    @property
-    def architecture(self) -> str:
-        """transformers' class."""
-        return _CLASSES[self.model_type]
 
 
 def optional(key: str, default: Any = None) -> Read:

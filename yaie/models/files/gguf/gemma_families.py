@@ -56,6 +56,7 @@ def _query_scale(layers: int) -> Any:
 
 
 GEMMA = Family(
+    architecture="GemmaForCausalLM",
     model_type="gemma",
     tensors={
         **ATTENTION,
@@ -68,6 +69,7 @@ GEMMA = Family(
     constants={"hidden_act": "gelu_pytorch_tanh"},
 )
 GEMMA2 = Family(
+    architecture="Gemma2ForCausalLM",
     model_type="gemma2",
     tensors={**_SUMMED_NORMS, **ATTENTION, **MLP},
     outside=_OUTSIDE,
@@ -82,6 +84,7 @@ GEMMA2 = Family(
     constants=_GELU,
 )
 GEMMA3 = Family(
+    architecture="Gemma3ForCausalLM",
     model_type="gemma3_text",
     tensors={
         **_SUMMED_NORMS,

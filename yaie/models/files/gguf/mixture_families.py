@@ -17,6 +17,7 @@ _SILU = {"hidden_act": "silu"}
 _ROUTED = {"mlp.router": "ffn_gate_inp", **{k: v for k, v in EXPERTS.items() if k != "mlp.gate"}}
 
 MIXTRAL = Family(
+    architecture="MixtralForCausalLM",
     model_type="mixtral",
     tensors={**NORMS, **PERMUTED, **EXPERTS},
     fields={
@@ -28,6 +29,7 @@ MIXTRAL = Family(
     applies=lambda settings: settings.get("expert_count"),
 )
 QWEN2_MOE = Family(
+    architecture="Qwen2MoeForCausalLM",
     model_type="qwen2_moe",
     tensors={
         **NORMS,
@@ -47,6 +49,7 @@ QWEN2_MOE = Family(
     constants={**_SILU, "norm_topk_prob": False},
 )
 QWEN3_MOE = Family(
+    architecture="Qwen3MoeForCausalLM",
     model_type="qwen3_moe",
     tensors={**NORMS, **ATTENTION, **QK_NORMS, **EXPERTS},
     fields={**FIELDS, **EXPERT_FIELDS, "num_experts": "expert_count"},
