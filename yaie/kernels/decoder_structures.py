@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from yaie.kernels.attention_structures import Layer
 
-WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3, "mxfp4": 4}  # YaieWeights
+# YaieWeights
+WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3, "mxfp4": 4, "fp8": 5}
 STORES = {"set": 0, "add": 1, "gated_silu": 2, "gated_gelu": 3, "gated_clamped": 4}  # YaieStore
 SET = STORES["set"]
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}

@@ -21,8 +21,10 @@ X86_64: dict[str, tuple[str, ...]] = {
     "bf16": (*_AVX512, "avx512_vnni", "avx512_bf16"),
     "vnni": (*_AVX512, "avx512_vnni"),
     "avx512": _AVX512,
-    "avx2": ("avx2", "fma"),
+    "avx2": ("avx2", "fma", "f16c"),
 }
+
+WITH_BF16 = ("amx", "bf16")  # sets that multiply bf16
 
 
 @cache

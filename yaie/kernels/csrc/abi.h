@@ -79,9 +79,10 @@ struct YaieWrite {
 enum YaieWeights : int32_t {
     YAIE_WEIGHTS_BFLOAT16 = 0,
     YAIE_WEIGHTS_FLOAT32 = 1,
-    YAIE_WEIGHTS_INT8 = 2,  // a scale for each output
-    YAIE_WEIGHTS_INT4 = 3,  // a scale for each output and group of inputs
-    YAIE_WEIGHTS_MXFP4 = 4,  // e2m1 numbers with a power of two for each 32 inputs
+    YAIE_WEIGHTS_INT8 = 2,    // a scale for each output
+    YAIE_WEIGHTS_INT4 = 3,    // a scale for each output and group of inputs
+    YAIE_WEIGHTS_MXFP4 = 4,   // e2m1 numbers with a power of two for each 32 inputs
+    YAIE_WEIGHTS_FLOAT8 = 5,  // e4m3 numbers with a scale for each output and group of inputs
 };
 
 // The epilogue of a linear layer: what it does with its results.
@@ -99,11 +100,11 @@ struct YaieLinear {
     int32_t weights_kind;  // YaieWeights
     int32_t num_inputs;
     int32_t num_outputs;
-    int32_t group_size;   // inputs per scale; int4 only
+    int32_t group_size;   // inputs per scale; int4 and float8
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
-    // Quantized weights: [panels, groups, outputs per panel]. int8 has float32 scales; int4 has
-    // bf16 scales, in which the outputs of a panel's two halves alternate.
+    // Quantized weights: [panels, groups, outputs per panel]. int8 and float8 have float32
+    // scales; int4 has bf16 scales, in which the outputs of a panel's two halves alternate.
     const void* scales;
     const uint8_t* zero_points;  // int4: [panels, groups, outputs per panel], or null
     int64_t exact;  // not 0: batch-invariant; the number of rows does not change a row's result

@@ -17,6 +17,7 @@ using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer&
 // width of a tile if tiles read panels directly.
 inline int64_t packed_inputs(int32_t kind, int64_t inputs) {
     int64_t step = kind == YAIE_WEIGHTS_FLOAT32    ? 1
+                   : kind == YAIE_WEIGHTS_FLOAT8   ? 1
                    : kind == YAIE_WEIGHTS_BFLOAT16 ? 32
                    : kind == YAIE_WEIGHTS_INT8     ? 64
                                                    : 4;

@@ -229,6 +229,7 @@ YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* 
         return;
     }
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT8) return unpack_float8(linear, output, to);
     const Bf16* from = (const Bf16*)panel;
     for (int64_t i = 0; i < inputs; ++i) to[i] = upcast(from[word_index(i / 2, lane) * 2 + i % 2]);
 }

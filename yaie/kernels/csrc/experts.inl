@@ -82,8 +82,8 @@ static LinearCall call_of(const ExpertsRun& run, const HitExpert& hit, bool& til
     RoundedRows& rounded = call.rounded;
     if (is_quantized(linear)) {
         rounded.groups = run.sorted.groups;
-        rounded.group_size = linear.weights_kind == YAIE_WEIGHTS_INT8 ? padded_inputs(linear)
-                                                                      : linear.group_size;
+        rounded.group_size =
+            linear.weights_kind == YAIE_WEIGHTS_INT8 ? padded_inputs(linear) : linear.group_size;
         place_rows(rounded, run.sorted.place_bytes, shift ? shift : kStepShift, shift != 0);
         rounded.scales = run.sorted.scales + place * rounded.groups;
         rounded.sums = run.sorted.sums + place * rounded.groups;
@@ -187,11 +187,10 @@ static void run_experts(Pool& pool, const YaieExperts& experts, const YaieExpert
         int64_t count = min_of(most, call.num_rows - row);
         order.sort(experts, call, row, count);
         int64_t places = order.num_places(), inner = experts.down[0].num_inputs;
-        ExpertsRun run{experts, call, order, experts.gate_up, {}, call.x, true, nullptr, inner,
-                       row,     count};
+        ExpertsRun run{experts, call, order, experts.gate_up, {}, call.x, true, nullptr,
+                       inner,   row,  count};
         if (places) {
-            run.sorted =
-                sorted_rows(buffers, ExpertBuffers::kRows, experts.gate_up[0], places);
+            run.sorted = sorted_rows(buffers, ExpertBuffers::kRows, experts.gate_up[0], places);
             run.to = (float*)buffers.bytes(ExpertBuffers::kGated,
                                            places * inner * (int64_t)sizeof(float));
             run_experts_layer(pool, run, order);

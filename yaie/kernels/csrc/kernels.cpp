@@ -54,7 +54,7 @@
 
 #if defined(__x86_64__) && YAIE_WITH(avx2)
 #define YAIE_NAMESPACE avx2
-#define YAIE_TARGET "avx2,fma"
+#define YAIE_TARGET "avx2,fma,f16c"
 #define YAIE_LANES 8
 #define YAIE_TILE_ROWS 6
 #define YAIE_REGISTERS 16
@@ -115,6 +115,17 @@ bool has_tile_registers() {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kNeeded) == kNeeded;
 }
 
+#endif
+
+#if defined(__x86_64__) && YAIE_WITH(avx2)
+// CPUID instead of __builtin_cpu_supports, as above.
+bool has_f16c() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & 1u << 29);
+}
+#endif
+
+#if defined(__x86_64__) && YAIE_WITH(amx)
 // Linux enables the tile registers of a process on request; its threads inherit the permission.
 bool may_use_tiles() {
 #ifdef __linux__
@@ -181,7 +192,7 @@ const InstructionSet kInstructionSets[] = {
     YAIE_ROW(avx512, YAIE_HAS_AVX512),
 #endif
 #if defined(__x86_64__) && YAIE_WITH(avx2)
-    YAIE_ROW(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")),
+    YAIE_ROW(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()),
 #endif
 #if YAIE_WITH(portable)
     YAIE_ROW(portable, true),

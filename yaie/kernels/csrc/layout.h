@@ -119,8 +119,8 @@ inline std::string describe_layout() {
     YAIE_STRUCT(YaieExperts, YAIE_FIELD(num_experts), YAIE_FIELD(hidden), YAIE_FIELD(gate_up),
                 YAIE_FIELD(down), YAIE_FIELD(activation), YAIE_FIELD(factor), YAIE_FIELD(limit),
                 YAIE_FIELD(reserved))
-    YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights),
-                YAIE_FIELD(y), YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
+    YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights), YAIE_FIELD(y),
+                YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
                 YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(value),
                 YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention),
@@ -149,7 +149,8 @@ inline std::string describe_layout() {
                    {"float32", YAIE_WEIGHTS_FLOAT32},
                    {"int8", YAIE_WEIGHTS_INT8},
                    {"int4", YAIE_WEIGHTS_INT4},
-                   {"mxfp4", YAIE_WEIGHTS_MXFP4}});
+                   {"mxfp4", YAIE_WEIGHTS_MXFP4},
+                   {"fp8", YAIE_WEIGHTS_FLOAT8}});
     describe_enum(text, "YaieStore",
                   {{"set", YAIE_SET},
                    {"add", YAIE_ADD},

@@ -10,6 +10,7 @@
 //   fp32         [inputs][kChunk]                                FloatTile     linear_float.inl
 //   bf16         [inputs / 2][kChunk] words                      FloatTile     linear_float.inl
 //                (low half: input 2 i, high half: 2 i + 1)       PairTile      linear_bf16.inl
+//   float8       [inputs][kChunk] bytes                          FloatTile     linear_float8.inl
 //   int8, int4   see linear_quantized.inl                        Byte-, NibbleTile
 //   with AMX     [words / 16][2][16][kLanes] words, two AMX      AMX's own     linear_tiles.inl
 //                tiles after each other (bf16 and int8)
@@ -67,6 +68,7 @@ YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
     switch (linear.weights_kind) {
         case YAIE_WEIGHTS_FLOAT32: return weights * 4;
         case YAIE_WEIGHTS_BFLOAT16: return weights * 2;
+        case YAIE_WEIGHTS_FLOAT8:
         case YAIE_WEIGHTS_INT8: return weights;
         default: return weights / 2;
     }

@@ -1,4 +1,4 @@
-// Linear layers with fp32 rows, and fp32 or bf16 weights. Needs: linear.inl.
+// Linear layers with fp32 rows, and weights in fp32, bf16 or fp8. Needs: linear.inl.
 
 constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 
@@ -23,6 +23,8 @@ struct WordPanel {  // bf16
     }
 };
 
+#include "linear_float8.inl"
+
 struct FloatPanel {
     const float* floats;
     static inline __attribute__((always_inline)) TwoInputs at(const FloatPanel& p, int64_t i) {
@@ -37,10 +39,11 @@ struct FloatPanel {
 // and arithmetic would otherwise alternate.
 struct UpcastPanel {
     const float* floats;
-    const uint32_t* next;
+    const char* next;
+    int64_t step;  // bytes of one input in the next panel
     static inline __attribute__((always_inline)) TwoInputs at(const UpcastPanel& p, int64_t i) {
-        __builtin_prefetch(p.next + i * kLanes, 0, 2);
-        if (kChunk > 16) __builtin_prefetch(p.next + (i + 1) * kLanes, 0, 2);
+        __builtin_prefetch(p.next + i * p.step, 0, 2);
+        if (kChunk > 16) __builtin_prefetch(p.next + (i + 1) * p.step, 0, 2);
         return {last(p, i), last(p, i + 1)};
     }
     static inline __attribute__((always_inline)) Pair last(const UpcastPanel& p, int64_t i) {
@@ -69,15 +72,15 @@ struct FloatTile {
     const YaieLinear& linear;
     int64_t first;
     const Target& target;
+    const float* scales = nullptr;  // of groups: see linear_float8.inl
 
+    // Add the products of some inputs up in sum[0].
     template <int Rows, int sums>
-    void add_up(int64_t row) const {
+    YAIE_MEMBER void add_inputs(const float* from, int64_t i, int64_t inputs,
+                                Pair (&sum)[sums][Rows]) const {
         constexpr int step = sums > 2 ? sums : 2;
-        const float* from = x + row * x_stride;
-        Pair sum[sums][Rows];
         for (int s = 0; s < sums; ++s)
             for (int r = 0; r < Rows; ++r) sum[s][r] = {Vec{}, Vec{}};
-        int64_t inputs = linear.num_inputs, i = 0;
         for (; i + step <= inputs; i += step) {
 #pragma GCC unroll 4
             for (int s = 0; s < step; s += 2) {
@@ -98,7 +101,28 @@ struct FloatTile {
                 sum[0][r].a += sum[s][r].a;
                 sum[0][r].b += sum[s][r].b;
             }
-        finish(target, linear, row, first, sum[0], Rows);
+    }
+
+    template <int Rows, int sums>
+    void add_up(int64_t row) const {
+        const float* from = x + row * x_stride;
+        Pair sum[sums][Rows];
+        if (!scales) {
+            add_inputs<Rows, sums>(from, 0, linear.num_inputs, sum);
+            return finish(target, linear, row, first, sum[0], Rows);
+        }
+        Pair total[Rows];
+        for (int r = 0; r < Rows; ++r) total[r] = {Vec{}, Vec{}};
+        for (int64_t group = 0; group < float8_groups(linear); ++group) {
+            int64_t start = group * linear.group_size;
+            add_inputs<Rows, sums>(from, start, start + linear.group_size, sum);
+            Pair scale = load_chunk(scales + group * kChunk);
+            for (int r = 0; r < Rows; ++r) {
+                total[r].a = fma(sum[0][r].a, scale.a, total[r].a);
+                total[r].b = fma(sum[0][r].b, scale.b, total[r].b);
+            }
+        }
+        finish(target, linear, row, first, total, Rows);
     }
 
     // A batch-invariant row has one accumulator for any tile.
@@ -111,38 +135,48 @@ struct FloatTile {
     }
 };
 
-YAIE_INLINE void upcast_panel(const YaieLinear& linear, int64_t panel, float* out) {
-    int64_t inputs = linear.num_inputs, i = 0;
-    WordPanel words{(const uint32_t*)panel_at(linear, panel)};
+template <class Panel>
+YAIE_INLINE void upcast_panel(const Panel& panel, int64_t inputs, float* out) {
+    int64_t i = 0;
     for (; i + 2 <= inputs; i += 2) {
-        TwoInputs w = WordPanel::at(words, i);
+        TwoInputs w = Panel::at(panel, i);
         store_chunk(out + i * kChunk, w.first);
         store_chunk(out + (i + 1) * kChunk, w.second);
     }
-    if (i < inputs) store_chunk(out + i * kChunk, WordPanel::last(words, i));
+    if (i < inputs) store_chunk(out + i * kChunk, Panel::last(panel, i));
 }
 
 template <class Panel>
 static void float_rows(const LinearCall& call, Panel panel, int64_t index, int64_t first_row,
                        int64_t end_row) {
-    FloatTile<Panel> tile{call.x, call.x_stride, panel, *call.linear, index * kChunk, call.target};
+    bool is_scaled = call.linear->weights_kind == YAIE_WEIGHTS_FLOAT8;
+    const float* scales = is_scaled ? float8_scales(*call.linear, index) : nullptr;
+    FloatTile<Panel> tile{call.x,         call.x_stride, panel, *call.linear,
+                          index * kChunk, call.target,   scales};
     add_rows(tile, first_row, end_row);
+}
+
+// Upcast few rows' weights in registers, and those for many rows once.
+template <class Panel>
+static void narrow_panel(const LinearCall& call, const Panel& narrow, int64_t panel,
+                         int64_t first_row, int64_t end_row, Scratch& scratch) {
+    if (end_row - first_row <= kFewRows) return float_rows(call, narrow, panel, first_row, end_row);
+    const YaieLinear& linear = *call.linear;
+    float* wide = (float*)scratch.get(linear.num_inputs * kChunk * 4);
+    upcast_panel(narrow, linear.num_inputs, wide);
+    const char* next = panel_at(linear, panel + 1 < call.num_panels ? panel + 1 : panel);
+    UpcastPanel both{wide, next, panel_bytes(linear) / padded_inputs(linear)};
+    float_rows(call, both, panel, first_row, end_row);
 }
 
 static void float_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row,
                         Scratch& scratch) {
     const YaieLinear& linear = *call.linear;
-    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) {
-        FloatPanel floats{(const float*)panel_at(linear, panel)};
-        float_rows(call, floats, panel, first_row, end_row);
-    } else if (end_row - first_row <= kFewRows) {
-        WordPanel words{(const uint32_t*)panel_at(linear, panel)};
-        float_rows(call, words, panel, first_row, end_row);
-    } else {
-        float* wide = (float*)scratch.get(linear.num_inputs * kChunk * 4);
-        upcast_panel(linear, panel, wide);
-        int64_t next = panel + 1 < call.num_panels ? panel + 1 : panel;
-        UpcastPanel both{wide, (const uint32_t*)panel_at(linear, next)};
-        float_rows(call, both, panel, first_row, end_row);
-    }
+    const char* at = panel_at(linear, panel);
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32)
+        float_rows(call, FloatPanel{(const float*)at}, panel, first_row, end_row);
+    else if (linear.weights_kind == YAIE_WEIGHTS_FLOAT8)
+        narrow_panel(call, Float8Panel{at}, panel, first_row, end_row, scratch);
+    else
+        narrow_panel(call, WordPanel{(const uint32_t*)at}, panel, first_row, end_row, scratch);
 }

@@ -21,8 +21,8 @@ struct Mxfp4Codes {
     // Return each code's doubled number plus kMxfp4Zero.
     static inline __attribute__((always_inline)) Bits bytes(Bits codes) {
 #if defined(__x86_64__) && YAIE_LANES == 16
-        const __m512i table = _mm512_broadcast_i32x4(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24,
-                                                                   12, 11, 10, 9, 8, 6, 4, 0));
+        const __m512i table = _mm512_broadcast_i32x4(
+            _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
         return (Bits)_mm512_shuffle_epi8(table, (__m512i)codes);
 #elif defined(__x86_64__) && YAIE_LANES == 8
         const __m256i table = _mm256_broadcastsi128_si256(

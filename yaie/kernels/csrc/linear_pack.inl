@@ -1,4 +1,4 @@
-// Packing of fp32 and bf16 weights, once at load. Needs: linear.inl.
+// Packing of fp32, bf16 and fp8 weights, once at load. Needs: linear.inl.
 
 // `from` is [outputs, inputs] in the type of the weights' kind. A gated layer interleaves the
 // outputs of its two halves by kLanes, so that a pair shares a panel.
@@ -32,4 +32,20 @@ static void pack_task(void* context, int64_t panel, Scratch&) {
     pack_panel<uint16_t>(call, panel, [&](int64_t i, int64_t lane, uint16_t w) {
         to[word_index(i / 2, lane) * 2 + i % 2] = w;
     });
+}
+
+// Pack one panel of e4m3 values.
+static void pack_float8(const PackQuantizedCall& call, int64_t panel) {
+    const PackCall& rows = call.rows;
+    char* to = (char*)rows.to + panel * rows.inputs * kChunk;
+    float* scales = (float*)call.to_scales + panel * call.groups * kChunk;
+    for (int64_t lane = 0; lane < kChunk; ++lane) {
+        int64_t row = packed_row(rows, panel, lane);
+        bool is_there = row < rows.outputs;
+        const char* from = (const char*)rows.from + row * rows.inputs;
+        for (int64_t i = 0; i < rows.inputs; ++i) to[i * kChunk + lane] = is_there ? from[i] : 0;
+        for (int64_t group = 0; group < call.groups; ++group)
+            scales[group * kChunk + lane] =
+                is_there ? call.scales[row * call.groups + group] * kFloat8Factor : 0.0f;
+    }
 }

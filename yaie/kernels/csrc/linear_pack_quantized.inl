@@ -22,6 +22,7 @@ YAIE_INLINE void store_scale(const PackQuantizedCall& call, int64_t first, int64
 static void pack_quantized_task(void* context, int64_t panel, Scratch&) {
     const PackQuantizedCall& call = *static_cast<const PackQuantizedCall*>(context);
     const PackCall& rows = call.rows;
+    if (rows.kind == YAIE_WEIGHTS_FLOAT8) return pack_float8(call, panel);
     bool is_byte = rows.kind == YAIE_WEIGHTS_INT8;
     int64_t padded = packed_inputs(rows.kind, rows.inputs);
     int64_t groups = call.groups, bytes = padded * kChunk / (is_byte ? 1 : 2);

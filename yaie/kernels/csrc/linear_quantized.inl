@@ -171,8 +171,7 @@ struct NibbleTile {
         for (; i + sums <= quads; i += sums)
 #pragma GCC unroll 4
             for (int s = 0; s < sums; ++s)
-                Panel::add(weights + (i + s) * Panel::kBytes, from + i + s, stride,
-                                 sum[s], Rows);
+                Panel::add(weights + (i + s) * Panel::kBytes, from + i + s, stride, sum[s], Rows);
         for (; i < quads; ++i)
             Panel::add(weights + i * Panel::kBytes, from + i, stride, sum[0], Rows);
         join_accumulators<Rows>(sum);

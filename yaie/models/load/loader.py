@@ -18,6 +18,7 @@ from yaie.base.errors import ConfigError, NotEnoughMemory
 from yaie.base.setting_field import LARGEST_SIZE
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import free_bytes
+from yaie.kernels.instruction_sets import WITH_BF16
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.architecture.layer_shapes import (
     check_layer_types,
@@ -119,7 +120,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     and, except for damaged weights, before weights are read.
     """
     set_threads(config.threads)
-    source = _open(config)
+    source = _open(config, may_pack=may_pack)
     target = _choose_target(config, source, may_pack=may_pack)
     budget = _check_memory(config, source, target)
     model = _build(config, source, budget.target)
@@ -154,10 +155,15 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
     )
 
 
-def _open(config: EngineConfig) -> _Source:
+def _open(config: EngineConfig, *, may_pack: bool) -> _Source:
     folder = open_folder(config.source)
-    on_gpu = is_gpu(resolve_device(config.device))
-    layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
+    device = resolve_device(config.device)
+    layout = read_stored_layout(
+        folder.config,
+        folder.checkpoint,
+        on_gpu=is_gpu(device),
+        keeps_float8=may_pack and _keeps_float8(config, device),
+    )
     hf_config = read_hf_config(folder.path, folder.wrapper)
     if folder.lacks_its_head and not hf_config.tie_word_embeddings:
         if not folder.config.get(TIES):  # the text config decides if the wrapper's is silent
@@ -336,6 +342,14 @@ def _estimate_rounding(kind: str, model: torch.nn.Module) -> RoundingEstimate:
             100 * rounding.share_left,
         )
     return rounding
+
+
+def _keeps_float8(config: EngineConfig, device: torch.device) -> bool:
+    """Return True if a CPU computes in fp8: a processor with bf16 products uses these instead."""
+    if config.quantization is not None or config.dtype == "float16":
+        return False
+    kernels = choose_backend(device, config.attention_backend, exact=config.exact).kernels
+    return kernels is not None and kernels.instruction_set not in WITH_BF16
 
 
 def _can_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:

@@ -22,7 +22,12 @@ log = logging.getLogger(__name__)
 KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
 # More products of an unsigned and a signed byte could overflow a 32-bit accumulator.
 _MOST_INT8_INPUTS = 65_536
-_SCALES = {"int8": torch.float32, "int4": torch.bfloat16, "mxfp4": torch.uint8}
+_SCALES = {
+    "int8": torch.float32,
+    "int4": torch.bfloat16,
+    "mxfp4": torch.uint8,
+    "fp8": torch.float32,
+}
 
 
 class Packer:
@@ -178,6 +183,8 @@ class Packer:
 
 def is_packable(weight: QuantizedWeight) -> bool:
     """Return True if the kernels compute with these quantized weights as they are."""
+    if weight.kind == "fp8":
+        return True
     if weight.bits == 8:
         is_simple = weight.scales.shape[1] == 1 and weight.zero_points is None
         return is_simple and weight.values.shape[1] <= _MOST_INT8_INPUTS

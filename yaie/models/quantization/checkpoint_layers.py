@@ -209,18 +209,23 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
 
 
 def read_stored_layout(
-    config: Mapping[str, Any], checkpoint: Checkpoint, *, on_gpu: bool = False
+    config: Mapping[str, Any],
+    checkpoint: Checkpoint,
+    *,
+    on_gpu: bool = False,
+    keeps_float8: bool = False,
 ) -> QuantizedLayout | None:
     """Return a checkpoint's quantized layers by its `config.json`; None if it is plain.
 
-    on_gpu: more formats stay quantized on a GPU than on a CPU.
+    on_gpu: more formats stay quantized on a GPU than on a CPU. keeps_float8: fp8 stays as it is, as
+    on a GPU.
     Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized
     weights without a quantization in the config.
     """
     quantization = read_quantization(config)
     if quantization is not None:
         own = without_layers_beyond(config, checkpoint)
-        return read_layout(own, quantization, on_gpu=on_gpu)
+        return read_layout(own, quantization, on_gpu=on_gpu, keeps_float8=keeps_float8)
     if checkpoint.gguf is not None:
         return None  # its blocks are decoded to plain weights
     for tensor in checkpoint.tensors.values():
@@ -229,9 +234,13 @@ def read_stored_layout(
 
 
 def read_layout(
-    checkpoint: Checkpoint, quantization: StoredQuantization, *, on_gpu: bool = False
+    checkpoint: Checkpoint,
+    quantization: StoredQuantization,
+    *,
+    on_gpu: bool = False,
+    keeps_float8: bool = False,
 ) -> QuantizedLayout:
-    """Return a checkpoint's quantized layers.
+    """Return a checkpoint's quantized layers; see `read_stored_layout`.
 
     Reads headers, and the small tensors with shapes and input order. Raises `ModelUnsupported` if a
     layer lacks a tensor, or if its tensors contradict each other.
@@ -240,7 +249,8 @@ def read_layout(
     used: set[str] = set()
     for name, tensor in checkpoint.tensors.items():
         if float_layout(tensor) is not None:
-            layers.append(_float_layer(checkpoint, quantization, tensor, on_gpu=on_gpu))
+            keeps = on_gpu or keeps_float8
+            layers.append(_float_layer(checkpoint, quantization, tensor, keeps_float8=keeps))
             used |= {each.name for each in layers[-1].tensors.values()}
             continue
         module, _, part = name.rpartition(".")
@@ -271,7 +281,7 @@ def _float_layer(
     quantization: StoredQuantization,
     values: StoredTensor,
     *,
-    on_gpu: bool,
+    keeps_float8: bool,
 ) -> QuantizedLayer:
     """Describe weights in fp8, mxfp4 or nvfp4."""
     module = module_of(values.name)
@@ -287,7 +297,7 @@ def _float_layer(
         weights = find_nvfp4(values, checkpoint.tensors)
     else:
         weights = find_float8(values, checkpoint.tensors, found.block)
-    because = why_widened(module, found, weights, on_gpu=on_gpu)
+    because = why_widened(module, found, weights, keeps_float8=keeps_float8)
     return QuantizedLayer(
         name=module,
         format=found,

@@ -20,11 +20,11 @@ _OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # not linear lay
 
 
 def why_widened(
-    name: str, found: LayerFormat, weights: FloatWeights, *, on_gpu: bool
+    name: str, found: LayerFormat, weights: FloatWeights, *, keeps_float8: bool
 ) -> str | None:
-    """Return the reason to dequantize weights in floating point; None on a GPU that keeps them."""
+    """Return the reason to dequantize weights in floating point; None if kernels keep them."""
     values = weights.tensors["values"]
-    if not on_gpu or values.kind != "F8_E4M3":
+    if not keeps_float8 or values.kind != "F8_E4M3":
         return f"no kernel computes in {found.kind}"
     reasons: dict[str, Any] = {
         "outside of the decoder's layers": not _IN_A_LAYER.search(name),

@@ -86,7 +86,7 @@ def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
     first = weights[0]
     if len(weights) == 1:
         return first
-    kinds = {(w.bits, w.group_size, w.zero_points is None) for w in weights}
+    kinds = {(w.kind, w.group_size, w.zero_points is None) for w in weights}
     if len(kinds) > 1 or any(w.order is not None for w in weights):
         return None
     points = [w.zero_points for w in weights if w.zero_points is not None]
