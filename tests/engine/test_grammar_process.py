@@ -171,7 +171,7 @@ def test_a_closed_channel_leaves_other_descriptors_alone() -> None:
                 channel.exchange(GrammarJob(1, 1.0))
             except (OSError, EOFError) as error:
                 ended.append(type(error))
-            assert ours.fileno() >= 0  # nobody has its number meanwhile
+            assert ours.fileno() >= 0  # no other file has its number meanwhile
 
     thread = threading.Thread(target=exchange)
     thread.start()

@@ -1,4 +1,4 @@
-"""What was wrong with a grammar, or too costly, in a request's words and with the fix."""
+"""Grammar faults: errors and costs of a grammar in a request's words, with the fix."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def read_layout(module: nn.Module) -> ExpertsLayout:
     """
     experts: Any = module
     if not experts.has_gate or getattr(experts, "has_post_expert_norm", False):
-        raise UnknownExperts("its experts have no gate, or a norm behind them")
+        raise UnknownExperts("its experts have no gate, or a norm after the products")
     is_transposed, has_bias = bool(experts.is_transposed), bool(experts.has_bias)
     names = {"gate_up_proj", "down_proj"}
     if has_bias:
