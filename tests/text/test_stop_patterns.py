@@ -16,6 +16,7 @@ from yaie.text.stop_patterns import (
     MAX_MATCH_CHARS,
     MAX_PATTERN_CHARS,
     MAX_PATTERNS,
+    TIMEOUT_S,
     PatternSearch,
     StopPatterns,
 )
@@ -140,7 +141,7 @@ def test_the_number_of_patterns_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a|aa)*b{90}", r"\w+[!?]", "a.*[bc]"])
-def test_a_long_text_costs_milliseconds(pattern: str) -> None:
+def test_a_long_text_stays_within_the_budget(pattern: str) -> None:
     search = PatternSearch(StopPatterns([pattern]))
     for _ in range(3000):
         assert search.push("aaaa", may_stop=True) is None
@@ -187,3 +188,18 @@ def test_only_a_beginning_of_a_match_is_held_back() -> None:
     assert scanner.push("xxa") == ("xx", None)
     assert scanner.push("bbbb") == ("", None)
     assert scanner.push("d") == ("abbbbd", None)
+
+
+def test_pauses_between_searches_are_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine pauses threads; only processor time counts."""
+    search = PatternSearch(StopPatterns(["a+b"]))
+    whole = search._push
+
+    def paused(text: str, may_stop: bool) -> object:
+        time.sleep(0.002)
+        return whole(text, may_stop)
+
+    monkeypatch.setattr(search, "_push", paused)
+    for _ in range(5):
+        search.push("aa", may_stop=True)
+    assert search._left_s == TIMEOUT_S

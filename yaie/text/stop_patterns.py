@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from time import perf_counter
+from time import thread_time
 
 import regex
 
@@ -22,8 +22,9 @@ MAX_PATTERN_CHARS = 1024  # in all patterns together
 MAX_DEPTH = 40  # groups inside each other
 MAX_SIZE = 128  # characters and classes in all patterns; a{3} has three
 MAX_MATCH_CHARS = 4096  # also the most text that is held back
-TIMEOUT_S = 0.5  # for the slow searches of one sequence
+TIMEOUT_S = 0.5  # processor time for the slow searches of one sequence
 _SLOW_S = 0.001
+_LEAST_S = 0.05  # elapsed time for one search: a busy machine may pause it
 _SHORT_CHARS = 128  # held text that each push searches whole; of longer text the new end alone
 _RECHECK_CHARS = 64  # until longer text is searched for a later beginning
 
@@ -136,7 +137,7 @@ class PatternSearch:
         The match is the number of characters of `text` up to its end, itself, and its pattern.
         Without `may_stop` no match ends in `text`. Raises `InvalidRequest` after a timeout.
         """
-        started = perf_counter()
+        started = thread_time()
         try:
             return self._push(text, may_stop)
         except TimeoutError:
@@ -146,9 +147,9 @@ class PatternSearch:
                 param=PARAM,
             ) from None
         finally:
-            spent_s = perf_counter() - started
+            spent_s = thread_time() - started
             if spent_s > _SLOW_S:
-                self._left_s = max(self._left_s - spent_s, _SLOW_S)
+                self._left_s = max(self._left_s - spent_s, _LEAST_S)
 
     def _push(self, text: str, may_stop: bool) -> tuple[int, str, str] | None:
         num_old, self._held = len(self._held), self._held + text
