@@ -37,7 +37,7 @@ def test_a_silent_system_has_the_portable_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tmp_path / "cpuinfo"
-    few.write_text("processor\t: 0\nflags\t\t: fpu fma avx2 avx512f\n")
+    few.write_text("processor\t: 0\nflags\t\t: fpu fma f16c avx2 avx512f\n")
     monkeypatch.setattr(instruction_sets.platform, "machine", lambda: "x86_64")
     for description, expected in ((tmp_path / "none", ("portable",)), (few, ("avx2", "portable"))):
         monkeypatch.setattr(instruction_sets, "CPU_DESCRIPTION", description)
@@ -55,7 +55,7 @@ def test_bf16_products_rank_by_vendor(
     """Intel's vector units multiply float32 faster than bf16."""
     description = tmp_path / "cpuinfo"
     flags = " ".join(instruction_sets.X86_64["bf16"])
-    description.write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags} avx2\n")
+    description.write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags} f16c avx2\n")
     monkeypatch.setattr(instruction_sets.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(instruction_sets, "CPU_DESCRIPTION", description)
     assert instruction_sets.of_this_machine.__wrapped__() == (*first, "avx512", "avx2", "portable")

@@ -9,7 +9,7 @@ import pytest
 from tests.models.test_native_decoder import needs_library
 from tests.models.zoo_models import load_case
 from yaie.engine.execution.executor_choice import choose_executor
-from yaie.models.native.native_structure import recognise_native, split_value
+from yaie.models.native.native_structure import recognise_native
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.quantization.quantize import kind_of
 from yaie.models.quantization.quantized_weights import QuantizedLinear
@@ -20,12 +20,10 @@ def test_int4_computes_values_in_int8(tmp_path: Path) -> None:
     loaded = load_case("qwen3", tmp_path, quantization="int4")
     assert kind_of(loaded.model) == "int4"
     for layer in recognise_native(loaded.model).layers:
-        others, values = split_value(layer.qkv)
-        assert values is not None
+        others, values = layer.qkv.split_by_format()
         (value,) = values.modules
         assert isinstance(value, QuantizedLinear)
-        assert value.quantized is not None
-        assert value.quantized.bits == 8
+        assert value.kind == "int8"
         assert len(others.modules) == 2
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     executor = choose_executor(load_case("qwen3", tmp_path, quantization="int4"))
@@ -39,6 +37,5 @@ def test_equal_formats_stay_together(tmp_path: Path, kind: str | None) -> None:
     settings = {} if kind is None else {"quantization": kind}
     loaded = load_case("qwen3", tmp_path, **settings)
     for layer in recognise_native(loaded.model).layers:
-        others, values = split_value(layer.qkv)
-        assert values is None
-        assert len(others.modules) == 3
+        (together,) = layer.qkv.split_by_format()
+        assert len(together.modules) == 3

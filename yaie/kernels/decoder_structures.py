@@ -11,9 +11,32 @@ from typing import ClassVar
 
 from yaie.kernels.attention_structures import Layer
 
-# YaieWeights
-WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3, "mxfp4": 4, "fp8": 5}
-STORES = {"set": 0, "add": 1, "gated_silu": 2, "gated_gelu": 3, "gated_clamped": 4}  # YaieStore
+BLOCKS = {  # the kinds of GGUF blocks in YaieWeights
+    "Q4_0": 18,
+    "Q4_1": 19,
+    "Q5_0": 22,
+    "Q5_1": 23,
+    "Q8_0": 24,
+    "Q2_K": 26,
+    "Q3_K": 27,
+    "Q4_K": 28,
+    "Q5_K": 29,
+    "Q6_K": 30,
+    "IQ4_NL": 36,
+    "IQ4_XS": 39,
+    "MXFP4": 55,
+}
+FINE_BLOCKS = ("Q2_K", "Q3_K", "Q6_K")  # 16 inputs share a scale; in others 32
+WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3, "mxfp4": 4, "fp8": 5} | BLOCKS
+STORES = {  # YaieStore
+    "set": 0,
+    "add": 1,
+    "gated_silu": 2,
+    "gated_gelu": 3,
+    "gated_clamped": 4,
+    "silu_times": 5,
+    "gelu_times": 6,
+}
 SET = STORES["set"]
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
 GATED_OF_EXPERTS = {**GATED, "clamped": STORES["gated_clamped"]}
@@ -72,9 +95,11 @@ class DecoderLayer(ctypes.Structure):
         ("query_norm", ctypes.c_void_p),
         ("key_norm", ctypes.c_void_p),
         ("qkv", Linear),
+        ("key", Linear),
         ("value", Linear),
         ("output", Linear),
         ("gate_up", Linear),
+        ("gate", Linear),
         ("down", Linear),
         ("attention", Layer),
         ("epsilon", ctypes.c_float),
@@ -93,6 +118,7 @@ class Decoder(ctypes.Structure):
         ("layers", ctypes.c_void_p),
         ("final_norm", ctypes.c_void_p),
         ("head", Linear),
+        ("table", Linear),
         ("embedding", ctypes.c_void_p),
         ("embedding_dtype", ctypes.c_int32),
         ("rotary_width", ctypes.c_int32),

@@ -83,6 +83,20 @@ enum YaieWeights : int32_t {
     YAIE_WEIGHTS_INT4 = 3,    // a scale for each output and group of inputs
     YAIE_WEIGHTS_MXFP4 = 4,   // e2m1 numbers with a power of two for each 32 inputs
     YAIE_WEIGHTS_FLOAT8 = 5,  // e4m3 numbers with a scale for each output and group of inputs
+    // GGUF blocks, numbered as in files, from 16 on: see block_kinds.inl.
+    YAIE_WEIGHTS_Q4_0 = 18,
+    YAIE_WEIGHTS_Q4_1 = 19,
+    YAIE_WEIGHTS_Q5_0 = 22,
+    YAIE_WEIGHTS_Q5_1 = 23,
+    YAIE_WEIGHTS_Q8_0 = 24,
+    YAIE_WEIGHTS_Q2_K = 26,
+    YAIE_WEIGHTS_Q3_K = 27,
+    YAIE_WEIGHTS_Q4_K = 28,
+    YAIE_WEIGHTS_Q5_K = 29,
+    YAIE_WEIGHTS_Q6_K = 30,
+    YAIE_WEIGHTS_IQ4_NL = 36,
+    YAIE_WEIGHTS_IQ4_XS = 39,
+    YAIE_WEIGHTS_GGUF_MXFP4 = 55,
 };
 
 // The epilogue of a linear layer: what it does with its results.
@@ -93,6 +107,8 @@ enum YaieStore : int32_t {
     YAIE_GATED_GELU = 3,  // tanh approximation
     // gate * sigmoid(factor * gate) * (value + 1), both clamped; in a mixture's experts only.
     YAIE_GATED_CLAMPED = 4,
+    YAIE_SILU_TIMES = 5,  // y = silu(gate) * y, where y has the values already
+    YAIE_GELU_TIMES = 6,
 };
 
 // A linear layer without its inputs.
@@ -100,7 +116,7 @@ struct YaieLinear {
     int32_t weights_kind;  // YaieWeights
     int32_t num_inputs;
     int32_t num_outputs;
-    int32_t group_size;   // inputs per scale; int4 and float8
+    int32_t group_size;   // inputs per scale; of int8 all inputs
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
     // Quantized weights: [panels, groups, outputs per panel]. int8 and float8 have float32
@@ -139,9 +155,11 @@ struct YaieDecoderLayer {
     const float* query_norm;      // [key_width] for each head, or null
     const float* key_norm;
     YaieLinear qkv;    // all query heads, then key heads, then value heads
-    YaieLinear value;  // the value heads, if their weights are quantized differently: else empty
+    YaieLinear key;    // the key heads, if their weights are quantized differently: else empty
+    YaieLinear value;  // the same for the value heads
     YaieLinear output;
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
+    YaieLinear gate;     // the gate, if it is quantized differently: else empty
     YaieLinear down;
     YaieLayer attention;  // the pool; the call fills in queries and output
     float epsilon;
@@ -157,6 +175,7 @@ struct YaieDecoder {
     const YaieDecoderLayer* layers;
     const float* final_norm;  // [hidden]
     YaieLinear head;
+    YaieLinear table;         // the embedding in GGUF blocks, or empty
     const void* embedding;    // [vocabulary, hidden], or null: the rows of the head (tied weights)
     int32_t embedding_dtype;  // YaieDtype
     int32_t rotary_width;

@@ -20,7 +20,7 @@ inline int64_t packed_inputs(int32_t kind, int64_t inputs) {
                    : kind == YAIE_WEIGHTS_FLOAT8   ? 1
                    : kind == YAIE_WEIGHTS_BFLOAT16 ? 32
                    : kind == YAIE_WEIGHTS_INT8     ? 64
-                                                   : 4;
+                                                   : 4;  // int4; blocks have multiples of 32
     return (inputs + step - 1) / step * step;
 }
 

@@ -156,7 +156,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
     int widest = width > at.value_width ? width : at.value_width;
     float* spare = (float*)scratch.get(3 * widest * sizeof(float));
     float *rotated = spare + widest, *upcasted = rotated + widest;
-    int64_t qkv_width = layer.qkv.num_outputs + layer.value.num_outputs;
+    int64_t qkv_width = layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
     int64_t rotary_width = call.decoder->rotary_width;
     int rotary = layer.rotates ? static_cast<int>(rotary_width) : 0;
     int64_t end =
@@ -230,6 +230,7 @@ YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* 
     }
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT8) return unpack_float8(linear, output, to);
+    if (has_blocks(linear)) return unpack_blocks(linear, output, to);
     const Bf16* from = (const Bf16*)panel;
     for (int64_t i = 0; i < inputs; ++i) to[i] = upcast(from[word_index(i / 2, lane) * 2 + i % 2]);
 }
@@ -243,7 +244,9 @@ static void embed_task(void* context, int64_t index, Scratch&) {
     for (int64_t row = index * kRowsInTask; row < end; ++row) {
         float* to = call.hidden + row * width;
         int64_t token = call.token_ids[row];
-        if (!decoder.embedding)
+        if (decoder.table.num_outputs)
+            unpack_output(decoder.table, token, to);
+        else if (!decoder.embedding)
             unpack_output(decoder.head, token, to);
         else if (decoder.embedding_dtype == YAIE_FLOAT32)
             __builtin_memcpy(to, (const float*)decoder.embedding + token * width, width * 4);
@@ -273,8 +276,10 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
         float* gated = nullptr;
         RoundedRows rounded{};
         Target target{nullptr, inner, layer.activation, 0.0f};
+        bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
+        if (has_gate) target.store = YAIE_SET;
         if constexpr (kHasBf16)
-            if (layer.down.weights_kind == YAIE_WEIGHTS_BFLOAT16) {
+            if (layer.down.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !has_gate) {
                 int64_t bytes = bf16_bytes(layer.down, count);
                 rounded = bf16_rows(layer.down, d.buffers.bytes(DecoderBuffers::kGated, bytes));
                 target.rounded = &rounded;
@@ -282,8 +287,15 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
         if (!target.rounded)
             target.y = gated = d.buffers.floats(DecoderBuffers::kGated, count * inner);
         float* h = hidden + row * width;
-        normed_linear(d.pool, d.buffers, layer.gate_up, h, count, layer.mlp_norm, layer.epsilon,
-                      target);
+        const float* normed = normed_linear(d.pool, d.buffers, layer.gate_up, h, count,
+                                            layer.mlp_norm, layer.epsilon, target);
+        bool is_silu = layer.activation == YAIE_GATED_SILU;
+        target.store = is_silu ? YAIE_SILU_TIMES : YAIE_GELU_TIMES;
+        if (has_gate && normed)
+            run_linear(d.pool, layer.gate, normed, width, count, target);
+        else if (has_gate)
+            normed_linear(d.pool, d.buffers, layer.gate, h, count, layer.mlp_norm, layer.epsilon,
+                          target);
         run_linear(d.pool, layer.down, gated, inner, count,
                    Target{h, width, YAIE_ADD, layer.residual_factor}, rounded);
         beat(d);
@@ -319,19 +331,24 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     int64_t query_width = (int64_t)at.num_heads * at.key_width;
     int64_t output_width = (int64_t)at.num_heads * at.value_width;
     Halves halves = which_halves(d, layer, is_last);
-    int64_t value_at = layer.qkv.num_outputs, qkv_width = value_at + layer.value.num_outputs;
+    int64_t qkv_width =
+        layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
     char* qkv = d.buffers.bytes(DecoderBuffers::kQkv, rows * qkv_width * (int64_t)sizeof(float));
     Target to_qkv{(float*)qkv, qkv_width, YAIE_SET, 0.0f};
     if (halves.qkv) to_qkv.halves = qkv;
     const float* normed = normed_linear(d.pool, d.buffers, layer.qkv, hidden, rows,
                                         layer.attention_norm, layer.epsilon, to_qkv);
-    to_qkv.y += value_at;
-    if (to_qkv.halves) to_qkv.halves += value_at * (int64_t)sizeof(Bf16);
-    if (layer.value.num_outputs && normed)
-        run_linear(d.pool, layer.value, normed, width, rows, to_qkv);
-    else if (layer.value.num_outputs)
-        normed_linear(d.pool, d.buffers, layer.value, hidden, rows, layer.attention_norm,
-                      layer.epsilon, to_qkv);
+    int64_t done = layer.qkv.num_outputs;
+    for (const YaieLinear* part : {&layer.key, &layer.value}) {
+        to_qkv.y += done;
+        if (to_qkv.halves) to_qkv.halves += done * (int64_t)sizeof(Bf16);
+        done = part->num_outputs;
+        if (done && normed)
+            run_linear(d.pool, *part, normed, width, rows, to_qkv);
+        else if (done)
+            normed_linear(d.pool, d.buffers, *part, hidden, rows, layer.attention_norm,
+                          layer.epsilon, to_qkv);
+    }
 
     float* queries = d.buffers.floats(DecoderBuffers::kQueries, rows * query_width);
     int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);

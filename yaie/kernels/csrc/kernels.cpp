@@ -20,6 +20,7 @@
 
 #include "abi.h"
 #include "attention.h"
+#include "block_forms.h"
 #include "decoder.h"
 #include "experts.h"
 #include "layout.h"
@@ -299,9 +300,10 @@ int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
 // Outputs in a packed panel, for the instruction set in use.
 int64_t yaie_panel_outputs() { return yaie::chosen()->chunk; }
 
-// Inputs of a packed panel, including padding.
+// Inputs of a packed panel, including padding; for GGUF blocks, the bytes of an output.
 int64_t yaie_packed_inputs(int32_t kind, int64_t inputs) {
-    return yaie::packed_inputs(kind, inputs);
+    return yaie::has_blocks(kind) ? yaie::block_output_bytes(kind, inputs)
+                                  : yaie::packed_inputs(kind, inputs);
 }
 
 // Request huge pages for memory that is not yet written.
@@ -309,7 +311,8 @@ void yaie_prefer_huge_pages(void* memory, int64_t bytes) {
     yaie::prefer_huge_pages(memory, static_cast<size_t>(bytes));
 }
 
-// Pack weights [outputs, inputs]; `to` has room for whole panels.
+// Pack weights [outputs, inputs], or GGUF blocks as a file has them, [outputs, blocks]; `to` has
+// room for whole panels.
 void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int32_t kind,
                int32_t gated) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);

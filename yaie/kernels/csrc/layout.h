@@ -122,15 +122,15 @@ inline std::string describe_layout() {
     YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights), YAIE_FIELD(y),
                 YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
-                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(value),
-                YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention),
-                YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor), YAIE_FIELD(rotates),
-                YAIE_FIELD(activation))
+                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(key),
+                YAIE_FIELD(value), YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate),
+                YAIE_FIELD(down), YAIE_FIELD(attention), YAIE_FIELD(epsilon),
+                YAIE_FIELD(residual_factor), YAIE_FIELD(rotates), YAIE_FIELD(activation))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
-                YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(embedding),
-                YAIE_FIELD(embedding_dtype), YAIE_FIELD(rotary_width), YAIE_FIELD(cosines),
-                YAIE_FIELD(sines), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
-                YAIE_FIELD(logit_factor), YAIE_FIELD(reserved))
+                YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table),
+                YAIE_FIELD(embedding), YAIE_FIELD(embedding_dtype), YAIE_FIELD(rotary_width),
+                YAIE_FIELD(cosines), YAIE_FIELD(sines), YAIE_FIELD(epsilon),
+                YAIE_FIELD(embedding_factor), YAIE_FIELD(logit_factor), YAIE_FIELD(reserved))
     YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(logit_rows),
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
@@ -150,13 +150,28 @@ inline std::string describe_layout() {
                    {"int8", YAIE_WEIGHTS_INT8},
                    {"int4", YAIE_WEIGHTS_INT4},
                    {"mxfp4", YAIE_WEIGHTS_MXFP4},
-                   {"fp8", YAIE_WEIGHTS_FLOAT8}});
+                   {"fp8", YAIE_WEIGHTS_FLOAT8},
+                   {"Q4_0", YAIE_WEIGHTS_Q4_0},
+                   {"Q4_1", YAIE_WEIGHTS_Q4_1},
+                   {"Q5_0", YAIE_WEIGHTS_Q5_0},
+                   {"Q5_1", YAIE_WEIGHTS_Q5_1},
+                   {"Q8_0", YAIE_WEIGHTS_Q8_0},
+                   {"Q2_K", YAIE_WEIGHTS_Q2_K},
+                   {"Q3_K", YAIE_WEIGHTS_Q3_K},
+                   {"Q4_K", YAIE_WEIGHTS_Q4_K},
+                   {"Q5_K", YAIE_WEIGHTS_Q5_K},
+                   {"Q6_K", YAIE_WEIGHTS_Q6_K},
+                   {"IQ4_NL", YAIE_WEIGHTS_IQ4_NL},
+                   {"IQ4_XS", YAIE_WEIGHTS_IQ4_XS},
+                   {"MXFP4", YAIE_WEIGHTS_GGUF_MXFP4}});
     describe_enum(text, "YaieStore",
                   {{"set", YAIE_SET},
                    {"add", YAIE_ADD},
                    {"gated_silu", YAIE_GATED_SILU},
                    {"gated_gelu", YAIE_GATED_GELU},
-                   {"gated_clamped", YAIE_GATED_CLAMPED}});
+                   {"gated_clamped", YAIE_GATED_CLAMPED},
+                   {"silu_times", YAIE_SILU_TIMES},
+                   {"gelu_times", YAIE_GELU_TIMES}});
     return text;
 }
 

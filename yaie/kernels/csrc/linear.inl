@@ -12,6 +12,7 @@
 //                (low half: input 2 i, high half: 2 i + 1)       PairTile      linear_bf16.inl
 //   float8       [inputs][kChunk] bytes                          FloatTile     linear_float8.inl
 //   int8, int4   see linear_quantized.inl                        Byte-, NibbleTile
+//   GGUF blocks  see block_kinds.inl                             BlockTile     linear_blocks.inl
 //   with AMX     [words / 16][2][16][kLanes] words, two AMX      AMX's own     linear_tiles.inl
 //                tiles after each other (bf16 and int8)
 //
@@ -54,9 +55,12 @@ struct LinearCall {
     int64_t streams;
 };
 
+YAIE_INLINE bool has_blocks(const YaieLinear& linear) {
+    return yaie::has_blocks(linear.weights_kind);
+}
+
 YAIE_INLINE bool is_quantized(const YaieLinear& linear) {
-    return linear.weights_kind == YAIE_WEIGHTS_INT8 || linear.weights_kind == YAIE_WEIGHTS_INT4 ||
-           linear.weights_kind == YAIE_WEIGHTS_MXFP4;
+    return linear.weights_kind >= YAIE_WEIGHTS_INT8 && linear.weights_kind != YAIE_WEIGHTS_FLOAT8;
 }
 
 YAIE_INLINE int64_t padded_inputs(const YaieLinear& linear) {
@@ -64,6 +68,8 @@ YAIE_INLINE int64_t padded_inputs(const YaieLinear& linear) {
 }
 
 YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
+    if (has_blocks(linear))
+        return block_output_bytes(linear.weights_kind, linear.num_inputs) * kChunk;
     int64_t weights = padded_inputs(linear) * kChunk;
     switch (linear.weights_kind) {
         case YAIE_WEIGHTS_FLOAT32: return weights * 4;
@@ -109,6 +115,8 @@ static void add_rows_prefetching(Tile tile, const YaieLinear& linear, int64_t pa
 
 static void quantized_panel(const LinearCall& call, int64_t panel, int64_t first_row,
                             int64_t end_row);
+static void block_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row,
+                        Scratch& scratch);
 static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t tile_shift);
 // Defined if the set has bf16 products.
 static void round_to_bf16(Pool& pool, const LinearCall& call);
@@ -146,6 +154,10 @@ YAIE_INLINE LinearPart part_of(const LinearCall& call, int64_t index) {
 
 static void linear_part(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
     for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        if (has_blocks(*call.linear)) {
+            block_panel(call, panel, part.first_row, part.end_row, scratch);
+            continue;
+        }
         if (is_quantized(*call.linear)) {
             quantized_panel(call, panel, part.first_row, part.end_row);
             continue;
@@ -203,8 +215,7 @@ static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int
 
 static void whole_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t rows,
                          float* y, int32_t store, float factor) {
-    bool is_gated = is_gated_store(store);
-    int64_t y_stride = is_gated ? linear.num_outputs / 2 : linear.num_outputs;
+    int64_t y_stride = is_gated_store(store) ? linear.num_outputs / 2 : linear.num_outputs;
     run_linear(pool, linear, x, linear.num_inputs, rows, Target{y, y_stride, store, factor});
 }
 

@@ -17,8 +17,11 @@ YAIE_INLINE void pack_panel(const PackCall& call, int64_t panel, Put put) {
     }
 }
 
+static void pack_blocks(const PackCall& call, int64_t panel);
+
 static void pack_task(void* context, int64_t panel, Scratch&) {
     const PackCall& call = *static_cast<const PackCall*>(context);
+    if (yaie::has_blocks(call.kind)) return pack_blocks(call, panel);
     if (call.kind == YAIE_WEIGHTS_FLOAT32) {
         float* to = (float*)call.to + panel * call.inputs * kChunk;
         pack_panel<float>(call, panel,

@@ -5,7 +5,8 @@ YAIE_INLINE bool is_non_temporal(const LinearCall& call) {
     const Target& target = call.target;
     int64_t row_bytes = target.y_stride * (int64_t)(target.halves ? sizeof(Bf16) : sizeof(float));
     if (target.halves) return call.rows * row_bytes >= kLargeResult;
-    return target.store != YAIE_ADD && !target.rounded && is_aligned(target.y, row_bytes) &&
+    bool reads = target.store != YAIE_SET && !is_gated_store(target.store);
+    return !reads && !target.rounded && is_aligned(target.y, row_bytes) &&
            call.rows * row_bytes >= kLargeResult;
 }
 

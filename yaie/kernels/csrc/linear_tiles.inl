@@ -24,7 +24,7 @@ constexpr int64_t kMaxGroup = 4096;
 
 // Return the step of blocks of rows as a shift, or 0 if tiles do not help this layer and row count.
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
-    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) return 0;
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32 || has_blocks(linear)) return 0;
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT8) return 0;
     if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16) return kStepShift;
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return kStepShift;

@@ -27,6 +27,9 @@ namespace YAIE_NAMESPACE {
 #ifdef YAIE_AMX
 #include "linear_tiles.inl"
 #endif
+#include "block_kinds.inl"
+#include "block_packing.inl"
+#include "linear_blocks.inl"
 #include "experts.inl"
 #include "hadamard.inl"
 #include "decoder.inl"

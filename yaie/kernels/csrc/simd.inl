@@ -348,10 +348,10 @@ YAIE_INLINE float largest_of_lanes(Vec v) {
 
 // Divide rows into tiles of nearly equal height: a last tile of one row would waste the loads that
 // rows share. `each(tile, tiles, row, rows)` is called for each tile in order.
-template <class Each>
+template <int Most = YAIE_TILE_ROWS, class Each>
 YAIE_INLINE void cut_into_tiles(int64_t first_row, int64_t end_row, Each each) {
     int64_t rows = end_row - first_row;
-    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
+    int64_t tiles = (rows + Most - 1) / Most;
     for (int64_t t = 0; t < tiles; ++t) {
         int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
         each(t, tiles, row, end - row);
@@ -369,8 +369,9 @@ static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
     }
 }
 
-template <class Tile>
+template <class Tile, int Most = YAIE_TILE_ROWS>
 static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
-    cut_into_tiles(first_row, end_row,
-                   [&](int64_t, int64_t, int64_t row, int64_t rows) { add_tile(tile, row, rows); });
+    cut_into_tiles<Most>(first_row, end_row, [&](int64_t, int64_t, int64_t row, int64_t rows) {
+        add_tile<Tile, Most>(tile, row, rows);
+    });
 }

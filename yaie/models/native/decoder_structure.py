@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import nn
 
+from yaie.models.quantization.block_weights import BlockWeight, join_blocks
 from yaie.models.quantization.quantized_weights import (
     QuantizedLinear,
     QuantizedWeight,
@@ -70,22 +71,31 @@ class LinearParts:
         weights = [_weight_of(module, dtype) for module in self.modules]
         return weights[0] if len(weights) == 1 else torch.cat(weights)
 
-    def quantized(self) -> QuantizedWeight | None:
+    def quantized(self) -> QuantizedWeight | BlockWeight | None:
         """Return all parts as one quantized weight; None unless they share one format."""
         parts = [getattr(module, "quantized", None) for module in self.modules]
+        blocks = [part for part in parts if isinstance(part, BlockWeight)]
+        if len(blocks) == len(parts):
+            return join_blocks(blocks)
         weights = [part for part in parts if isinstance(part, QuantizedWeight)]
         return join(weights) if len(weights) == len(parts) else None
 
-    @property
-    def are_quantized(self) -> bool:
-        """True if all parts are quantized, each in its own format."""
-        return all(isinstance(module, QuantizedLinear) for module in self.modules)
+    def split_by_format(self) -> list[LinearParts]:
+        """Return runs of neighbouring parts that share a format, or are all plain."""
+        runs: list[list[nn.Linear | QuantizedLinear]] = []
+        for module in self.modules:
+            if runs and _format_of(runs[-1][0]) == _format_of(module):
+                runs[-1].append(module)
+            else:
+                runs.append([module])
+        return [LinearParts(tuple(run)) for run in runs]
 
     @property
     def num_quantized(self) -> int:
         """Number of quantized weights."""
         parts = [getattr(module, "quantized", None) for module in self.modules]
-        return sum(part.values.numel() for part in parts if isinstance(part, QuantizedWeight))
+        weights = [part for part in parts if isinstance(part, QuantizedWeight | BlockWeight)]
+        return sum(weight.num_weights for weight in weights)
 
     def bias(self) -> torch.Tensor | None:
         """Return the bias [outputs]; None if all parts lack one."""
@@ -97,6 +107,11 @@ class LinearParts:
                 for module in self.modules
             ]
         )
+
+
+def _format_of(module: nn.Linear | QuantizedLinear) -> tuple[object, ...] | None:
+    weight = getattr(module, "quantized", None)
+    return None if weight is None else weight.format
 
 
 def _weight_of(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.Tensor:

@@ -44,7 +44,6 @@ from yaie.models.native.native_structure import (
     require_plain_attention,
     rotary_tables,
     rotates,
-    split_value,
 )
 from yaie.models.native.numerics_check import (
     DecoderDiffers,
@@ -54,6 +53,7 @@ from yaie.models.native.numerics_check import (
 )
 from yaie.models.native.packed_weights import PackedWeights
 from yaie.models.native.packing import KINDS, Packer
+from yaie.models.quantization.block_weights import BlockEmbedding
 from yaie.process.heartbeat import counter_address
 from yaie.process.progress import report, report_each
 
@@ -139,7 +139,7 @@ def _pack_decoder(
     packer = Packer(kernels, loaded.dtype, exact=exact)
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
-    originals = MappedFiles(loaded.path.glob("*.safetensors"))
+    originals = MappedFiles([*loaded.path.glob("*.safetensors"), *loaded.path.glob("*.gguf")])
     next_release = _PACKED_BETWEEN_RELEASES
     for index, layer in enumerate(report_each(parts.layers, "packing weights", len(layers))):
         if packer.num_packed >= next_release:
@@ -149,13 +149,18 @@ def _pack_decoder(
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
     cosines, sines = rotary_tables(parts, loaded.max_model_len)
-    embedding = None if is_tied else packer.take_over(parts.embedding.weight)
+    table, embedding = Linear(), None
+    if not is_tied and isinstance(parts.embedding, BlockEmbedding):
+        table = packer.pack_table(parts.embedding)
+    elif not is_tied:
+        embedding = packer.take_over(parts.embedding.weight)
     decoder = Decoder(
         num_layers=len(parts.layers),
         hidden=parts.embedding.embedding_dim,
         layers=ctypes.addressof(layers),
         final_norm=packer.floats(parts.final_norm.factors),
         head=packer.pack(LinearParts((parts.head,))),
+        table=table,
         embedding=embedding,
         embedding_dtype=_DTYPES[loaded.dtype],
         rotary_width=cosines.shape[-1],
@@ -168,6 +173,8 @@ def _pack_decoder(
     packer.keep(layers)
     if is_tied:
         parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
+    if isinstance(parts.embedding, BlockEmbedding):
+        parts.embedding.free()
     originals.release()
     trim_heap()
     packer.warn_of_dequantized()
@@ -179,17 +186,22 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
     heads = (parts.query_norm, parts.key_norm)
     query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in heads)
     attention_norm, mlp_norm = norms_before(parts)
-    qkv, value = split_value(parts.qkv)
+    # A layer in several formats is several layers with the same inputs.
+    qkv, *others = [packer.pack(part) for part in parts.qkv.split_by_format()]
+    key, value = [*[Linear()] * (2 - len(others)), *others]
     mlp = gated_mlp(parts)
+    gate, *up = mlp.gate_up.split_by_format()
     return DecoderLayer(
         attention_norm=packer.floats(attention_norm.factors),
         mlp_norm=packer.floats(mlp_norm.factors),
         query_norm=query_norm,
         key_norm=key_norm,
-        qkv=packer.pack(qkv),
-        value=Linear() if value is None else packer.pack(value),
+        qkv=qkv,
+        key=key,
+        value=value,
         output=packer.pack(parts.output),
-        gate_up=packer.pack(mlp.gate_up, gated=True),
+        gate_up=packer.pack(up[0]) if up else packer.pack(gate, gated=True),
+        gate=packer.pack(gate) if up else Linear(),
         down=packer.pack(mlp.down),
         attention=attention,
         epsilon=attention_norm.epsilon,

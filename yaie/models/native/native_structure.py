@@ -17,7 +17,6 @@ from yaie.models.native.decoder_structure import (
     DecoderParts,
     GatedMlp,
     LayerParts,
-    LinearParts,
     Norm,
     NotRecognised,
     recognise,
@@ -100,11 +99,3 @@ def _require_rotation_by_halves(attentions: Sequence[nn.Module]) -> None:
         rotate = getattr(sys.modules[module], "rotate_half", None)
         if rotate is None or rotate(probe).tolist() != [-3.0, -4.0, 1.0, 2.0]:
             raise NotRecognised(f"{type(attentions[0]).__name__} rotates in another way")
-
-
-def split_value(qkv: LinearParts) -> tuple[LinearParts, LinearParts | None]:
-    """Split off the value projection if only the other two share a quantized format."""
-    if len(qkv.modules) != 3 or not qkv.are_quantized or qkv.quantized() is not None:
-        return qkv, None
-    others = LinearParts(qkv.modules[:2])
-    return (qkv, None) if others.quantized() is None else (others, LinearParts(qkv.modules[2:]))

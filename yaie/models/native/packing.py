@@ -10,10 +10,11 @@ import logging
 import torch
 from torch import nn
 
-from yaie.kernels.decoder_structures import WEIGHTS, Linear
+from yaie.kernels.decoder_structures import BLOCKS, FINE_BLOCKS, WEIGHTS, Linear
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.native.decoder_structure import LinearParts
+from yaie.models.quantization.block_weights import BlockEmbedding, BlockWeight
 from yaie.models.quantization.layer_policy import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 
@@ -62,7 +63,7 @@ class Packer:
 
     def pack_weight(
         self,
-        weight: QuantizedWeight | torch.Tensor,
+        weight: QuantizedWeight | BlockWeight | torch.Tensor,
         bias: torch.Tensor | None = None,
         *,
         gated: bool = False,
@@ -70,6 +71,8 @@ class Packer:
         """Pack weights [outputs, inputs] and a bias [outputs] as one layer."""
         if isinstance(weight, QuantizedWeight):
             linear = self._pack_quantized(weight, gated)
+        elif isinstance(weight, BlockWeight):
+            linear = self._pack_blocks(weight, gated)
         else:
             linear = self._pack_floats(weight.contiguous(), gated)
         linear.exact = self._exact
@@ -180,10 +183,27 @@ class Packer:
             zero_points=None if zeros is None else self.hold(zeros),
         )
 
+    def _pack_blocks(self, weight: BlockWeight, gated: bool) -> Linear:
+        num_outputs, num_inputs = weight.shape
+        kind = BLOCKS[weight.kind]
+        nbytes = self._pad_outputs(num_outputs) * self._library.packed_inputs(kind, num_inputs)
+        packed, rows = self._stream(nbytes, torch.uint8), weight.rows.contiguous()
+        self._library.pack(rows.data_ptr(), packed.data_ptr(), num_outputs, num_inputs, kind, gated)
+        group = 16 if weight.kind in FINE_BLOCKS else 32
+        return Linear(kind, num_inputs, num_outputs, group, self.hold(packed))
 
-def is_packable(weight: QuantizedWeight) -> bool:
+    def pack_table(self, embedding: BlockEmbedding) -> Linear:
+        """Pack an embedding in blocks, whose rows are outputs, and free it."""
+        if embedding.blocks is None:
+            raise RuntimeError("the embedding was packed twice")
+        table = self.pack_weight(embedding.blocks)
+        embedding.free()
+        return table
+
+
+def is_packable(weight: QuantizedWeight | BlockWeight) -> bool:
     """Return True if the kernels compute with these quantized weights as they are."""
-    if weight.kind == "fp8":
+    if isinstance(weight, BlockWeight) or weight.kind == "fp8":
         return True
     if weight.bits == 8:
         is_simple = weight.scales.shape[1] == 1 and weight.zero_points is None

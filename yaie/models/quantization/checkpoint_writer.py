@@ -133,7 +133,7 @@ def _find_quantized_weights(model: nn.Module) -> dict[str, QuantizedWeight]:
     return {
         name: module.quantized
         for name, module in model.named_modules()
-        if isinstance(module, QuantizedLinear) and module.quantized is not None
+        if isinstance(module, QuantizedLinear) and isinstance(module.quantized, QuantizedWeight)
     }
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import torch
 from torch import nn
 
+from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.checkpoint_layers import scale_nbytes
 
 LEAST, MOST = -8, 7  # int4 values
@@ -24,8 +25,6 @@ _SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 
 # Suffixes of linear layers that stay plain: routers. Hunyuan's reads the dtype of its weight.
 ROUTERS = (".gate.wg", ".router.gate")
-
-Kind = Literal["int4", "int8", "fp8", "mxfp4"]
 
 # The numbers of the 16 codes of e2m1; the highest bit is the sign.
 E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0)
@@ -47,13 +46,30 @@ class QuantizedWeight:
     order: torch.Tensor | None = None  # int32 [inputs]: input of each column; None: as they are
 
     @property
-    def kind(self) -> Kind:
-        """The type of the values."""
+    def kind(self) -> str:
+        """The type of the values: int4, int8, fp8 or mxfp4."""
         if self.values.dtype == torch.float8_e4m3fn:
             return "fp8"
         if self.values.dtype == torch.uint8:
             return "mxfp4"
         return "int4" if self.bits == 4 else "int8"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The outputs and inputs."""
+        outputs, inputs = self.values.shape
+        return outputs, inputs
+
+    @property
+    def num_weights(self) -> int:
+        """Number of weights."""
+        return self.values.numel()
+
+    @property
+    def format(self) -> tuple[object, ...]:
+        """The properties that joined weights share."""
+        order = None if self.order is None else id(self.order)
+        return self.kind, self.group_size, self.zero_points is None, order
 
     @property
     def group_size(self) -> int:
@@ -86,8 +102,7 @@ def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
     first = weights[0]
     if len(weights) == 1:
         return first
-    kinds = {(w.kind, w.group_size, w.zero_points is None) for w in weights}
-    if len(kinds) > 1 or any(w.order is not None for w in weights):
+    if len({w.format for w in weights}) > 1 or any(w.order is not None for w in weights):
         return None
     points = [w.zero_points for w in weights if w.zero_points is not None]
     return QuantizedWeight(
@@ -102,24 +117,28 @@ class QuantizedLinear(nn.Module):
     """y = x W^T (+ bias) with a quantized W."""
 
     def __init__(
-        self, weight: QuantizedWeight, bias: torch.Tensor | None, *, is_tied: bool = False
+        self,
+        weight: QuantizedWeight | BlockWeight,
+        bias: torch.Tensor | None,
+        *,
+        is_tied: bool = False,
     ) -> None:
         """`is_tied`: the model's embedding has these weights too, dequantized."""
         super().__init__()
         self.is_tied = is_tied
-        self.quantized: QuantizedWeight | None = weight
+        self.quantized: QuantizedWeight | BlockWeight | None = weight
         self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.out_features, self.in_features = (int(n) for n in weight.values.shape)
+        self.out_features, self.in_features = weight.shape
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> str | None:
         """The type of the weights; None once they are freed."""
         return None if self.quantized is None else self.quantized.kind
 
     @property
     def num_weights(self) -> int:
         """Number of weights."""
-        return 0 if self.quantized is None else self.quantized.values.numel()
+        return 0 if self.quantized is None else self.quantized.num_weights
 
     def nbytes(self, *, packed: bool) -> int:
         """Return the weights' bytes; see `QuantizedWeight.nbytes`."""
@@ -134,7 +153,8 @@ class QuantizedLinear(nn.Module):
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Follow `.to(device)`; a dtype change affects the bias only."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        if (weight := self.quantized) is not None:
+        weight = self.quantized
+        if isinstance(weight, QuantizedWeight):
             device = fn(weight.scales.new_empty(0)).device
             points = weight.zero_points
             self.quantized = QuantizedWeight(

@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import pad
 
 from yaie.models.quantization.device.packed_layout import PackedLayout
-from yaie.models.quantization.quantized_weights import Kind, QuantizedWeight
+from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 _NARROW = (torch.bfloat16, torch.float16)
 _MIDDLE = {4: 8, 8: 128}  # added to integers, which are stored without a sign
@@ -18,7 +18,7 @@ _MIDDLE = {4: 8, 8: 128}  # added to integers, which are stored without a sign
 class DeviceWeight:
     """weight[o, i] = (value[o, i] - points[g, o]) * scales[g, o], where g = i // group_size."""
 
-    kind: Kind
+    kind: str
     packing: PackedLayout
     values: torch.Tensor  # uint8 [outputs, width]; see `PackedLayout`
     scales: torch.Tensor  # [groups, outputs]: bfloat16, float16 or float32, none of them rounded

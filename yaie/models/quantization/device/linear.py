@@ -12,7 +12,6 @@ from torch import nn
 from yaie.models.quantization.device.device_weights import DeviceWeight, join, pack
 from yaie.models.quantization.device.products import Products, choose_products
 from yaie.models.quantization.quantized_weights import (
-    Kind,
     QuantizedLinear,
     QuantizedWeight,
 )
@@ -23,19 +22,20 @@ class DeviceLinear(QuantizedLinear):
 
     def __init__(self, linear: QuantizedLinear, device: torch.device, products: Products) -> None:
         """Pack a layer's weights for a device, and free the originals."""
-        assert linear.quantized is not None, "the weights were packed before"
-        super().__init__(linear.quantized, None, is_tied=linear.is_tied)
+        weight = linear.quantized
+        assert isinstance(weight, QuantizedWeight), "the weights were packed before"
+        super().__init__(weight, None, is_tied=linear.is_tied)
         if linear.bias is not None:
             self.bias = nn.Parameter(linear.bias.detach().to(device), requires_grad=False)
-        order = linear.quantized.order
+        order = weight.order
         self.order = None if order is None else order.to(device)  # int32 [inputs]
-        self.packed = pack(_move(linear.quantized, device))
+        self.packed = pack(_move(weight, device))
         self.free()
         linear.free()
         self.products = products
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> str:
         """See `QuantizedLinear.kind`."""
         return self.packed.kind
 

@@ -1,0 +1,102 @@
+"""Block weights: linear layers and embeddings that keep the blocks of a GGUF file.
+
+The kernel library packs the blocks with the same numbers. Until then, and to compare, torch
+decodes them at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from yaie.models.files.gguf.tensor_kinds import KINDS, decode
+
+_SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
+
+
+def decode_rows(kind: str, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return the values [rows, columns] of uint8 blocks [rows, bytes], in `dtype`."""
+    values = KINDS[kind]
+    columns = rows.shape[1] // values.nbytes * values.num_values
+    decoded = torch.empty(len(rows), columns, dtype=dtype)
+    raw, step = rows.numpy(), max(1, _SLICE_VALUES // columns)
+
+    def fill(first: int) -> None:
+        part = decode(kind, raw[first : first + step])
+        decoded[first : first + step] = torch.from_numpy(part)
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        list(pool.map(fill, range(0, len(rows), step)))
+    return decoded
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWeight:
+    """A matrix of GGUF blocks. Rows are outputs."""
+
+    kind: str  # "Q4_K", ...
+    rows: torch.Tensor  # uint8 [outputs, bytes of a row]; perhaps pages of the file
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The outputs and inputs."""
+        return len(self.rows), self.rows.shape[1] // KINDS[self.kind].nbytes * self._block
+
+    @property
+    def _block(self) -> int:
+        return KINDS[self.kind].num_values
+
+    @property
+    def format(self) -> tuple[object, ...]:
+        """The properties that joined weights share."""
+        return self.kind, self.rows.shape[1]
+
+    @property
+    def num_weights(self) -> int:
+        """Number of weights."""
+        outputs, inputs = self.shape
+        return outputs * inputs
+
+    def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
+        """Return the weights [outputs, inputs] in `dtype`."""
+        return decode_rows(self.kind, self.rows, dtype)
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return the bytes of the blocks; packed ones take up to 4 % more."""
+        del packed
+        return self.rows.nbytes
+
+
+def join_blocks(weights: Sequence[BlockWeight]) -> BlockWeight | None:
+    """Concatenate weights along their outputs; return None if their kinds differ."""
+    if len({weight.format for weight in weights}) > 1:
+        return None
+    if len(weights) == 1:
+        return weights[0]
+    return BlockWeight(weights[0].kind, torch.cat([weight.rows for weight in weights]))
+
+
+class BlockEmbedding(nn.Embedding):
+    """An embedding that decodes the rows that it looks up."""
+
+    def __init__(self, blocks: BlockWeight, dtype: torch.dtype) -> None:
+        num_rows, width = blocks.shape
+        super().__init__(num_rows, width, _weight=torch.empty(num_rows, width, device="meta"))
+        self.weight = nn.Parameter(torch.empty(0, dtype=dtype), requires_grad=False)
+        self.blocks: BlockWeight | None = blocks
+
+    def forward(self, token_ids: torch.Tensor) -> torch.Tensor:
+        """Map token ids [...] to hidden states [..., width]."""
+        if self.blocks is None:
+            raise RuntimeError("the embedding was packed for the kernel library and freed here")
+        rows = self.blocks.rows[token_ids.reshape(-1).cpu()]
+        found = decode_rows(self.blocks.kind, rows, self.weight.dtype)
+        return found.view(*token_ids.shape, self.embedding_dim)
+
+    def free(self) -> None:
+        """Free the blocks after packing."""
+        self.blocks = None
