@@ -68,7 +68,7 @@ def count() -> str:
     floats = sum("fp" in each.form for each in served)
     return (
         f"**{len(served)} of these {len(POPULAR)} checkpoints are served as published**, "
-        f"{len(served) - floats} in plain or integer weights and {floats} widened from fp8 or "
+        f"{len(served) - floats} in plain or integer weights and {floats} in fp8 or "
         f"mxfp4. Of {text} with images or audio, the text is served."
     )
 
