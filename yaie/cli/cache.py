@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from yaie.cli.remote import ServerAnswers
 
 _BAR = 24  # characters
+_CAUSES = {
+    "new": "never seen",
+    "changed": "after a change of a cached prompt",
+    "evicted": "cached before",
+}
+_LARGER = {
+    "25%": "num_kept_by_25_tokens",
+    "50%": "num_kept_by_50_tokens",
+    "100%": "num_wanted_again_tokens",
+}
 
 app = typer.Typer(
     help="Inspect the prefix cache of a running server.",
@@ -87,6 +97,46 @@ def explain(
     if found["comparison"] is not None:
         assert other is not None
         _show_comparison(found["comparison"], body.name, other.name)
+
+
+@app.command("stats")
+def show_stats(
+    *, model: ModelName = None, url: Url = None, api_key: ApiKey = None, as_json: AsJson = False
+) -> None:
+    """Show hits, why prompt tokens were computed, and what a larger pool would have kept."""
+    found = _open(url, api_key, model).get("/stats" + (f"?model={model}" if model else ""))
+    numbers, info = found["stats"], found["info"] or {}
+    if as_json:
+        print(json.dumps(cache_numbers(numbers)))
+        return
+    prompt, cached = numbers["prompt_tokens"], numbers["cached_tokens"]
+    held = numbers["num_live_slots"] + numbers["num_cached_slots"]
+    print(f"{cached:,} of {prompt:,} prompt tokens were cached{_share(cached, prompt)}")
+    print(
+        f"{held:,} of {info.get('num_slots', 0):,} slots are in use, {numbers['num_nodes']:,} nodes"
+    )
+    print(f"{numbers['num_evicted_tokens']:,} tokens were evicted")
+    missed = {name: numbers[f"missed_{name}_tokens"] for name in ("new", "changed", "evicted")}
+    print("computed prompt tokens, by cause:")
+    total = sum(missed.values())
+    for name, meaning in _CAUSES.items():
+        print(f"  {name:<8} {missed[name]:>12,}{_share(missed[name], total)}  {meaning}")
+    print("cached prompt tokens with a larger pool:")
+    for more, name in _LARGER.items():
+        kept = cached + numbers[name]
+        print(f"  +{more:<4} {kept:>14,}{_share(kept, prompt)}")
+
+
+def cache_numbers(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of `/stats` that concern the cache."""
+    names = ("prompt_tokens", "cached_tokens", "num_evicted_tokens", *_LARGER.values())
+    return {name: numbers[name] for name in names} | {
+        f"missed_{name}_tokens": numbers[f"missed_{name}_tokens"] for name in _CAUSES
+    }
+
+
+def _share(part: int, whole: int) -> str:
+    return f" ({part / whole:.1%})" if whole else ""
 
 
 @app.command("warm")

@@ -48,10 +48,7 @@ _FOREIGN = {
     "generate": ("`yaie run` answers a prompt", 'yaie run "PROMPT"'),
     "complete": ("`yaie run` answers a prompt", 'yaie run "PROMPT"'),
     "info": ("`yaie doctor` describes this machine", "yaie doctor"),
-    "stats": (
-        "`yaie cache ls` shows a running server's cache, GET /stats its numbers",
-        "yaie cache ls",
-    ),
+    "stats": ("`yaie top` shows a running server", "yaie top"),
     "keys": ("the setting `api_key` lists a server's keys", "yaie serve --api-key KEY"),
     "login": ("the variable HF_TOKEN is the Hugging Face token", "hf auth login"),
     "convert": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),

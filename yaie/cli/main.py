@@ -30,6 +30,7 @@ from yaie.cli import (
     storage,
     terminal,
     tokenize,
+    top,
 )
 from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
 from yaie.cli.options import name_the_command
@@ -64,6 +65,7 @@ app.command("show")(storage.show)
 app.command("rm")(storage.remove)
 app.command("ps")(running.ps)
 app.command("stop")(running.stop)
+app.command("top")(top.top)
 app.add_typer(config.app, name="config")
 app.command("quantize")(quantize.quantize)
 app.command("tokenize")(tokenize.tokenize)
@@ -77,7 +79,7 @@ def print_version() -> None:
 
 COMMANDS = (
     *("run", "chat", "serve", "batch", "demo", "bench", "cache", "config", "doctor", "models"),
-    *("quantize", "tokenize", "version"),
+    *("quantize", "tokenize", "top", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words allowed after a command.

@@ -111,6 +111,11 @@ class ServerAnswers:
         """Return the JSON object with which the server answers a body."""
         return self._object("POST", route, json=body, headers=headers)
 
+    def events(self, route: str) -> Iterator[dict[str, Any]]:
+        """Yield the events at a path until the server ends them. Raises `StreamBroke`."""
+        with self._send("GET", route, stream=True) as reply:
+            yield from events_of(reply)
+
     def _object(self, method: str, route: str, **options: Any) -> dict[str, Any]:
         try:
             return as_object(self._send(method, route, **options).json())

@@ -30,6 +30,7 @@ let forecast = null;
 let timer = 0;
 let predicted = "";
 let drawnDown = false;
+let numEnded = 0;
 let listedModels = "";
 
 const value = (/** @type {string} */ name) => $(`#c-${name}`).value.trim();
@@ -98,6 +99,7 @@ async function answer(asked, variants = 1) {
     if (each.output > 1 && rest > 0) each.rate = (each.output - 1) / rest;
   }
   running = null;
+  $("#log").dataset.answers = String(++numEnded);
   redraw();
 }
 

@@ -69,7 +69,7 @@ export function drawExplained() {
   if (!shown) return;
   const each = shown;
   const behind = each.prompt - each.cached;
-  const place = places(each.field);
+  const place = each.cached > 1 ? places(each.field) : "";
   fill($("#ex"),
     h("p", { class: "lead" }, verdict(each)),
     h("p", { class: "mute" },

@@ -107,6 +107,9 @@ export const showsText = () => Boolean(state.hello?.text) && !state.isMasked;
 
 const ROLES = { system: "System", developer: "System", user: "User", assistant: "Answer", model: "Answer", tool: "Tool" };
 
+/** A line with the role of the next message. */
+const NEXT_ROLE = /\n(?:system|user|assistant|model|tool|developer)(?:\n|$)/;
+
 /** A node's name. @param {TreeNode} node */
 export function title(node) {
   if (node.folds) return node.folds.shown.length > 1 ? `${node.count} more` : `${node.count} small branch${node.count === 1 ? "" : "es"}`;
@@ -114,7 +117,7 @@ export function title(node) {
   const role = /** @type {Record<string, string>} */ (ROLES)[node.role] || "Text";
   if (node.text === null || !showsText()) return `${role} ${node.digest}`;
   if (role === "System" && node.tokens >= 16) return "System prompt";
-  const words = node.text.replace(/\s+/g, " ").trim();
-  const isInWord = !node.role && node.start > 0 && /^\S/.test(node.text);
+  const words = node.text.trim().split(NEXT_ROLE)[0].replace(/\s+/g, " ").trim();
+  const isInWord = !node.role && node.start > 0 && /^[a-z0-9]/.test(node.text);
   return words ? (isInWord ? "…" : "") + words.slice(0, 60) : role;
 }

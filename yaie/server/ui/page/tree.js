@@ -41,7 +41,7 @@ export function drawTree() {
   keepOrder(found.boxes);
   const stop = shapes.get(focused) || shapes.get(found.boxes[0]?.node.id);
   if (stop) stop.box.tabIndex = 0;
-  drawCrumbs(found.boxes);
+  drawPath(found.boxes);
 }
 
 /** Put the boxes into reading order, which screen readers follow, moving none that has the focus. */
@@ -202,7 +202,7 @@ function drawAxis(found, width) {
 }
 
 /** @param {import("./layout.js").Box[]} boxes */
-function drawCrumbs(boxes) {
+function drawPath(boxes) {
   const path = [];
   for (let node = /** @type {TreeNode | null} */ (top()); node; node = node === root ? null : node.up || root) path.unshift(node);
   const zoomed = path[path.length - 1];
@@ -211,7 +211,7 @@ function drawCrumbs(boxes) {
   const found = state.found ? ` · ${hits.length} found, ${count(hits.reduce((sum, box) => sum + box.node.tokens, 0))} tokens` : "";
   const others = state.others > 0.001 ? ` · others: ${Math.round(100 * state.others)} %` : "";
   fill(
-    $("#crumb"),
+    $("#path"),
     path.flatMap((node, at) =>
       at < path.length - 1 ? [h("button", { click: () => zoomTo(node) }, title(node)), h("span", { class: "faint" }, "›")] : [h("span", {}, title(node))]),
     h("span", { class: "faint num" }, facts + others + found),

@@ -1,0 +1,1 @@
+"""The page `/ui` in Chromium, on real servers."""
