@@ -2,12 +2,67 @@
 
 from __future__ import annotations
 
-from tests.conformance.case import LAYERS, WINDOW
+import math
+
+from tests.conformance.case import LAYERS, VOCAB_SIZE, WINDOW, rope
 from tests.models.gguf_twins import Twin, period
 
 _WINDOW = {"attention.sliding_window": WINDOW}
 _PATTERN = "attention.sliding_window_pattern"
 _NORMS = r"norm\.weight$"
+_SCALES = {
+    "attention.scale": lambda config: config.attention_multiplier,
+    "embedding_scale": lambda config: config.embedding_multiplier,
+    "residual_scale": lambda config: config.residual_multiplier,
+    "logit_scale": lambda config: config.logits_scaling,
+}
+_GRANITE = (
+    (r"block_sparse_moe\.experts", "mlp.experts"),
+    (r"block_sparse_moe\.router\.", "block_sparse_moe.router.layer."),
+    (r"shared_mlp\.output_linear", "mlp.shared_expert.down_proj"),
+)
+_GROUPED = {
+    "expert_shared_count": 1,
+    "expert_weights_scale": lambda config: config.routed_scaling_factor,
+    "expert_weights_norm": lambda config: config.norm_topk_prob,
+    "leading_dense_block_count": lambda config: config.first_k_dense_replace,
+    "expert_gating_func": 2,
+}
+_LATENT = {
+    **_GROUPED,
+    "expert_gating_func": None,  # as in older files
+    "attention.head_count_kv": 1,
+    "attention.key_length": 24,
+    "attention.value_length": 16,
+    "attention.key_length_mla": 24,
+    "attention.value_length_mla": 16,
+    "attention.kv_lora_rank": 16,
+    "attention.q_lora_rank": 16,
+    "rope.dimension_count": 8,
+}
+_MSCALE = rope(
+    "yarn",
+    factor=4.0,
+    original_max_position_embeddings=128,
+    mscale=0.7,
+    mscale_all_dim=0.7,
+)
+_BIAS = ((r"e_score_correction_bias$", "e_score_correction.bias"),)
+_GEMMA4 = {
+    **_WINDOW,
+    "attention.key_length": 32,
+    "attention.value_length": 32,
+    "attention.key_length_swa": 16,
+    "attention.value_length_swa": 16,
+    "rope.dimension_count": 32,
+    "rope.dimension_count_swa": 16,
+}
+_GEMMA4_NAMES = (
+    (r"layer_scalar$", "layer_scalar.weight"),
+    (r"model\.layers\.(\d+)\.router\.scale$", r"blk.\1.ffn_gate_inp.scale"),
+    (r"model\.layers\.(\d+)\.router\.per_expert_scale$", r"blk.\1.ffn_down_exps.scale"),
+    (r"model\.layers\.(\d+)\.experts\.gate_up_proj$", r"blk.\1.ffn_gate_up_exps.weight"),
+)
 
 TWINS = (
     Twin(case="llama", architecture="llama", permuted=True),
@@ -112,4 +167,154 @@ TWINS = (
         keys={"attention.layer_norm_epsilon": 1e-5},
     ),
     Twin(case="starcoder2", architecture="starcoder2", settings={"sliding_window": 4096}),
+    Twin(case="granite", architecture="granite", permuted=True, keys=_SCALES),
+    Twin(
+        case="granite-moe", architecture="granitemoe", permuted=True, keys=_SCALES, names=_GRANITE
+    ),
+    Twin(
+        case="granite-moe-shared",
+        architecture="granitemoe",
+        permuted=True,
+        keys={**_SCALES, "expert_shared_feed_forward_length": 32},
+        names=_GRANITE,
+    ),
+    Twin(
+        case="gpt-oss",
+        architecture="gpt-oss",
+        keys={**_WINDOW, "expert_feed_forward_length": 96},
+        names=((r"sinks$", "sinks.weight"),),
+    ),
+    Twin(case="deepseek-v3", architecture="deepseek2", keys=_LATENT, names=_BIAS),
+    Twin(
+        case="deepseek-v3",
+        architecture="deepseek2",
+        settings={"q_lora_rank": None, **_MSCALE},
+        keys={**_LATENT, "attention.q_lora_rank": None, "rope.scaling.yarn_log_multiplier": 0.07},
+        names=_BIAS,
+    ),
+    Twin(
+        case="deepseek-v2",
+        architecture="deepseek2",
+        settings={"topk_method": "group_limited_greedy"},
+        keys={**_LATENT, "expert_weights_norm": None},
+    ),
+    Twin(
+        case="glm4-moe-lite",
+        architecture="deepseek2",
+        keys=_LATENT,
+        names=_BIAS,
+        unlike=("model_type", "head_dim", "mlp_layer_types"),
+    ),
+    Twin(
+        case="glm4-moe",
+        architecture="glm4moe",
+        width=8,
+        keys=_GROUPED,
+        names=_BIAS,
+    ),
+    Twin(case="dots1", architecture="dots1", keys=_GROUPED, names=_BIAS),
+    Twin(
+        case="exaone-moe",
+        architecture="exaone-moe",
+        keys={**_GROUPED, **_WINDOW, _PATTERN: [True, False] * 2},
+        names=_BIAS,
+    ),
+    Twin(
+        case="minimax-m2",
+        architecture="minimax-m2",
+        width=8,
+        keys={"expert_feed_forward_length": 96, "expert_gating_func": 2},
+        names=((r"mlp\.e_score_correction_bias$", "mlp.gate.e_score_correction.bias"),),
+    ),
+    Twin(
+        case="ernie4-5-moe",
+        architecture="ernie4_5-moe",
+        keys={
+            "expert_count": 4,
+            "expert_used_count": 2,
+            "expert_shared_count": 1,
+            "leading_dense_block_count": 1,
+            "interleave_moe_layer_step": 1,
+        },
+        names=(
+            (r"gate\.moe_statics\.e_score_correction_bias", "moe_statics.e_score_correction.bias"),
+        ),
+    ),
+    Twin(
+        case="hunyuan-moe",
+        architecture="hunyuan-moe",
+        settings={
+            "rope_parameters": {"rope_type": "default", "rope_theta": 11158840.0},
+            "moe_topk": 2,
+        },
+        keys={
+            "expert_feed_forward_length": 96,
+            "expert_shared_feed_forward_length": 96,
+            "expert_used_count": 2,
+            "expert_shared_count": 1,
+        },
+    ),
+    Twin(case="olmoe", architecture="olmoe", keys={"expert_feed_forward_length": None}),
+    Twin(case="phimoe", architecture="phimoe", width=16),
+    Twin(
+        case="gemma3n",
+        architecture="gemma3n",
+        settings={"altup_num_inputs": 4, "activation_sparsity_pattern": [0.95, 0.0] * 3},
+        keys={
+            **_WINDOW,
+            _PATTERN: [True, False] * 3,
+            "activation_sparsity_scale": [1.6448537, -math.inf] * 3,
+            "attention.shared_kv_layers": 2,
+            "embedding_length_per_layer_input": 8,
+        },
+        names=(
+            (r"correct_output_scale$", "correct_output_scale.weight"),
+            (r"model\.altup_projections\.(\d)\.weight", r"altup_proj.weight.\1"),
+            (r"model\.altup_unembed_projections\.(\d)\.weight", r"altup_unembd_proj.weight.\1"),
+        ),
+    ),
+    Twin(
+        case="gemma4",
+        architecture="gemma4",
+        keys={
+            **_GEMMA4,
+            _PATTERN: [True, False] * 3,
+            "attention.head_count_kv": 2,
+            "attention.shared_kv_layers": 2,
+            "embedding_length_per_layer_input": 8,
+        },
+        names=_GEMMA4_NAMES,
+    ),
+    Twin(
+        case="gemma4-moe",
+        architecture="gemma4",
+        settings={"vocab_size_per_layer_input": VOCAB_SIZE},
+        keys={
+            **_GEMMA4,
+            _PATTERN: [True, False] * 2,
+            "expert_used_count": 2,
+            "attention.head_count_kv": [2, 1] * 2,
+            "attention.shared_kv_layers": 0,
+            "embedding_length_per_layer_input": 0,
+        },
+        names=_GEMMA4_NAMES,
+    ),
+    Twin(
+        case="hy-v3",
+        architecture="hy_v3",
+        named_as="dots1",
+        keys={
+            "expert_gating_func": 2,
+            "expert_shared_count": 1,
+            "expert_weights_scale": lambda config: config.router_scaling_factor,
+        },
+        names=((r"model\.layers\.(\d+)\.mlp\.e_score_correction_bias", r"blk.\1.exp_probs_b"),),
+    ),
+    Twin(
+        case="mellum",
+        architecture="mellum",
+        named_as="qwen3moe",
+        settings={"norm_topk_prob": True},
+        keys={**_WINDOW, _PATTERN: [True, False] * 2},
+    ),
 )

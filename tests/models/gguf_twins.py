@@ -71,6 +71,7 @@ class Twin:
     names: tuple[tuple[str, str], ...] = ()
     permuted: bool = False  # rows of queries and keys are in llama.cpp's order
     added: str = ""  # pattern of the norms that are stored with 1 added
+    named_as: str = ""  # an architecture with the same names, for one that the package lacks
     width: int | None = None  # rope.dimension_count
     unlike: tuple[str, ...] = ()  # fields of the config that files do not hold
 
@@ -106,10 +107,11 @@ class Twin:
         """Return the settings as the converter writes them."""
         found: dict[str, Any] = {}
         for name, key in _KEYS.items():
-            if getattr(config, name, None) is not None:
+            if key not in self.keys and getattr(config, name, None) is not None:
                 found[key] = getattr(config, name)
-        if (width := getattr(config, "head_dim", None)) is not None:
-            found |= {"attention.key_length": width, "attention.value_length": width}
+        lengths = ("attention.key_length", "attention.value_length")
+        if lengths[0] not in self.keys and getattr(config, "head_dim", None) is not None:
+            found |= dict.fromkeys(lengths, config.head_dim)
         found |= _rope(config)
         if self.width is not None:
             found["rope.dimension_count"] = self.width
@@ -123,7 +125,7 @@ class Twin:
         """Return the tensors by the names of the `gguf` package, as the converter writes them."""
         config = model.config
         known = gguf.get_tensor_name_map(
-            _ARCHITECTURES[self.architecture], config.num_hidden_layers
+            _ARCHITECTURES[self.named_as or self.architecture], config.num_hidden_layers
         )
         found: dict[str, Any] = {}
         for name, tensor in model.state_dict().items():
@@ -131,17 +133,16 @@ class Twin:
                 continue
             values: _Array = tensor.detach().to(torch.float32).numpy()
             for published, part in self._parts(name, values, config):
-                stored = known.get_name(published, try_suffixes=(".weight", ".bias"))
+                stored = published
+                if published.startswith(("model.", "lm_head.")):
+                    stored = known.get_name(published, try_suffixes=(".weight", ".bias"))
                 assert stored is not None, f"{published} has no name in {self.architecture}"
                 found[stored] = part
-        rope = config.rope_parameters if hasattr(config, "rope_parameters") else None
-        if rope and rope.get("rope_type") == "llama3":
-            found["rope_freqs.weight"] = llama3_divisors(rope, config.head_dim)
-        if rope and rope.get("rope_type") == "longrope":
-            for kind in ("long", "short"):
-                factors = np.array(rope[f"{kind}_factor"], np.float32)
-                found[f"rope_factors_{kind}.weight"] = factors
-        return found
+        for name in ("altup_proj.weight", "altup_unembd_proj.weight"):
+            parts = [each for each in found if each.startswith(name)]
+            if parts:
+                found[name] = np.stack([found.pop(each) for each in sorted(parts)])
+        return found | _frequencies(config)
 
     def _parts(self, name: str, values: _Array, config: Any) -> list[tuple[str, _Array]]:
         """Return the published names of a tensor or its parts, and what is stored of each."""
@@ -154,9 +155,13 @@ class Twin:
             name = re.sub(pattern, replacement, name)
         if name.endswith("kv_b_proj.weight"):
             return _latent(name, values, config)
-        if "experts.gate_up_proj" in name:
+        if "shared_mlp.input_linear" in name:
+            gates, rest = np.split(values, 2)
+            stored = name.replace("shared_mlp.input_linear", "mlp.shared_expert.{}_proj")
+            return [(stored.format("gate"), gates), (stored.format("up"), rest)]
+        if re.search(r"(?<!shared_)experts\.gate_up_proj", name):
             return _gate_up(name, values, interleaved=self.architecture == "gpt-oss")
-        if "experts.down_proj" in name:
+        if re.search(r"(?<!shared_)experts\.down_proj", name):
             transposed = self.architecture == "gpt-oss" and values.ndim == 3
             return [(_experts(name), values.swapaxes(1, 2) if transposed else values)]
         return [(name, values)]
@@ -222,6 +227,23 @@ def _rope(config: Any) -> dict[str, Any]:
             if table.get(name) is not None:
                 found[f"rope.scaling.{key}"] = table[name]
     return found
+
+
+def _frequencies(config: Any) -> dict[str, _Array]:
+    """Return the tensors of rope tables whose frequencies have divisors."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    rope = rope.get("full_attention", rope)
+    kind = rope.get("rope_type")
+    if kind == "llama3":
+        return {"rope_freqs.weight": llama3_divisors(rope, config.head_dim)}
+    if kind == "longrope":
+        return {
+            f"rope_factors_{length}.weight": np.array(rope[f"{length}_factor"], np.float32)
+            for length in ("long", "short")
+        }
+    if kind == "proportional":  # of full layers: 32 wide, a quarter of it turns
+        return {"rope_freqs.weight": np.array([1.0] * 4 + [1e30] * 12, np.float32)}
+    return {}
 
 
 def llama3_divisors(rope: Mapping[str, Any], width: int) -> _Array:

@@ -62,6 +62,28 @@ MINISTRAL3 = Family(
     constants={**_SILU, "sliding_window": None},
     applies=lambda settings: settings.get("attention.temperature_scale"),
 )
+
+
+def _attention_scale(settings: GgufSettings) -> float:
+    found = optional("attention.scale")(settings)
+    return float(found or settings.head_dim() ** -0.5)
+
+
+GRANITE_FIELDS = {
+    **FIELDS,
+    **_HAS_BIAS,
+    "attention_multiplier": _attention_scale,
+    "embedding_multiplier": optional("embedding_scale", 1.0),
+    "residual_multiplier": optional("residual_scale", 1.0),
+    "logits_scaling": "logit_scale",
+}
+GRANITE = Family(
+    architecture="GraniteForCausalLM",
+    model_type="granite",
+    tensors=LLAMA.tensors,
+    fields={**GRANITE_FIELDS, "mlp_bias": holds("blk.0.ffn_up.bias")},
+    constants=_SILU,
+)
 QWEN2 = Family(
     architecture="Qwen2ForCausalLM",
     model_type="qwen2",

@@ -7,6 +7,7 @@ from pathlib import Path
 from yaie.base.errors import ModelUnsupported
 from yaie.models.files.gguf import dense_families as dense
 from yaie.models.files.gguf import gemma_families as gemma
+from yaie.models.files.gguf import latent_families as latent
 from yaie.models.files.gguf import mixture_families as mixtures
 from yaie.models.files.gguf.family import Family
 from yaie.models.files.gguf.gguf_settings import HOW_TO_HELP, GgufSettings
@@ -17,20 +18,36 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "chatglm": (dense.GLM,),
     "cohere2": (dense.COHERE2,),
     "command-r": (dense.COHERE,),
+    "deepseek2": (latent.DEEPSEEK2, latent.DEEPSEEK3),
+    "dots1": (mixtures.DOTS1,),
     "ernie4_5": (dense.ERNIE,),
+    "ernie4_5-moe": (mixtures.ERNIE_MOE,),
+    "exaone-moe": (mixtures.EXAONE_MOE,),
     "exaone4": (dense.EXAONE4,),
     "gemma": (gemma.GEMMA,),
     "gemma2": (gemma.GEMMA2,),
     "gemma3": (gemma.GEMMA3,),
+    "gemma3n": (gemma.GEMMA3N,),
+    "gemma4": (gemma.GEMMA4,),
     "glm4": (dense.GLM4,),
+    "glm4moe": (mixtures.GLM4_MOE,),
+    "gpt-oss": (mixtures.GPT_OSS,),
+    "granite": (dense.GRANITE,),
+    "granitemoe": (mixtures.GRANITE_MOE_SHARED, mixtures.GRANITE_MOE),
     "hunyuan-dense": (dense.HUNYUAN,),
+    "hunyuan-moe": (mixtures.HUNYUAN_MOE,),
+    "hy_v3": (mixtures.HY_V3,),
     "llama": (mixtures.MIXTRAL, dense.LLAMA),
+    "mellum": (mixtures.MELLUM,),
+    "minimax-m2": (mixtures.MINIMAX_M2,),
     "mistral3": (dense.MINISTRAL3, dense.MISTRAL),
     "nemotron": (dense.NEMOTRON,),
     "olmo": (dense.OLMO,),
     "olmo2": (dense.OLMO3, dense.OLMO2),
+    "olmoe": (mixtures.OLMOE,),
     "phi2": (dense.PHI2,),
     "phi3": (dense.PHI3,),
+    "phimoe": (mixtures.PHIMOE,),
     "qwen2": (dense.QWEN2,),
     "qwen2moe": (mixtures.QWEN2_MOE,),
     "qwen2vl": (dense.QWEN2,),

@@ -133,7 +133,8 @@ SHARED_EXPERTS: Tensors = {
     "mlp.shared_experts.up_proj": "ffn_up_shexp",
     "mlp.shared_experts.down_proj": "ffn_down_shexp",
 }
-EXPERT_BIAS: Tensors = {"mlp.gate.e_score_correction_bias": "exp_probs_b.bias"}
+ROUTING_BIAS = Source(("exp_probs_b.bias",), whole="exp_probs_b")
+EXPERT_BIAS: Tensors = {"mlp.gate.e_score_correction_bias": ROUTING_BIAS}
 
 # Fields of nearly all families.
 FIELDS: Mapping[str, str | Read] = {

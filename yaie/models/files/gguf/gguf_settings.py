@@ -58,6 +58,13 @@ class GgufSettings:
             raise self.damaged(key, f"{len(found)} values for {self.num_layers()} layers")
         return found.tolist()[: self.num_layers()]
 
+    def list_of(self, key: str) -> list[Any]:
+        """Return the values of all layers, if the file has one for each or one for all."""
+        found = self.per_layer(key)
+        if found is None or (type(found) is int and not 0 <= found < 2**31):
+            raise self.damaged(key, "not a count")
+        return found if isinstance(found, list) else [found] * self.num_layers()
+
     def size(self, key: str, default: int | None = None) -> int:
         """Return a positive integer."""
         value = self.get(key, default)
