@@ -17,6 +17,7 @@ from tests.models.gguf_twins import Twin
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution.executor_choice import choose_executor
 from yaie.models.files.gguf.families import FAMILIES
+from yaie.models.files.gguf.pretokenizers import PRE_TOKENIZERS
 from yaie.models.load.folder import open_folder
 from yaie.models.load.hf_model import read_hf_config
 from yaie.models.load.loader import load_model
@@ -76,5 +77,13 @@ def test_a_file_is_the_model_that_it_was_made_of(twin: Twin, tmp_path: Path) -> 
 
 def test_each_architecture_has_a_twin_and_a_place_in_the_docs() -> None:
     assert {twin.architecture for twin in TWINS} == set(FAMILIES)
-    row = next(line for line in PAGE.read_text().splitlines() if "| architectures |" in line)
-    assert sorted(re.findall(r"`([^`]+)`", row)) == sorted(FAMILIES)
+    assert names_in("architectures") == sorted(FAMILIES)
+
+
+def test_each_pre_tokenizer_has_a_place_in_the_docs() -> None:
+    assert set(names_in("tokenizers")) == {*PRE_TOKENIZERS, "gemma4", "gpt2", "llama"}
+
+
+def names_in(row: str) -> list[str]:
+    found = next(line for line in PAGE.read_text().splitlines() if f"| {row} |" in line)
+    return sorted(re.findall(r"`([^`]+)`", found))

@@ -156,6 +156,15 @@ def test_a_plain_html_tag_is_no_end() -> None:
     assert vocabulary(tokens=texts, token_type=types, eos_token_id=0).ends == [0, 2]
 
 
+def test_in_gpt_oss_the_end_of_a_part_ends_no_answer() -> None:
+    texts = vocabulary_metadata()["tokenizer.ggml.tokens"]
+    ends = ["<|end|>", "<|return|>", "<|call|>"]
+    types = [1] * len(texts) + [3] * 3
+    found = vocabulary(tokens=[*texts, *ends], token_type=types, eos_token_id=len(texts) + 1)
+    assert set(found.ends) >= {len(texts) + 1, len(texts) + 2}
+    assert len(texts) not in found.ends
+
+
 def test_filling_is_no_token() -> None:
     texts = vocabulary_metadata()["tokenizer.ggml.tokens"]
     filled = [*texts, f"[PAD{len(texts)}]", "<unused>"]

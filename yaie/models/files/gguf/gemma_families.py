@@ -202,7 +202,7 @@ def _by_type(key: str, kind: str) -> Any:
 
 
 def _proportional(settings: GgufSettings) -> dict[str, Any]:
-    """Return Gemma 4's rope tables; a divisor without end marks a frequency that is left out."""
+    """Return Gemma 4's rope tables; a divisor without end omits a frequency."""
     width = settings.head_dim()
     settings.get("rope.dimension_count")
     table: dict[str, Any] = {

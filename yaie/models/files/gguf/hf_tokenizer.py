@@ -1,7 +1,8 @@
 """The tokenizer of a GGUF file, as a fast tokenizer of the `tokenizers` library. Torch-free.
 
-Two kinds: byte-level BPE ("gpt2"), whose file names its pre-tokenizer, and SentencePiece ("llama"),
-which merges the pair with the best score first.
+Three kinds: byte-level BPE ("gpt2"), whose file names its pre-tokenizer, SentencePiece ("llama"),
+which merges the pair with the best score first, and Gemma 4's, which has SentencePiece's tokens and
+merges in a stated order.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ _SPACE = "▁"  # of SentencePiece
 _ENDS = (
     *("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"),
     *("<end_of_turn>", "<end_of_utterance>", "<|end|>", "<|EOT|>", "<EOT>", "_<EOT>", "[EOT]"),
+    *("<|return|>", "<|call|>", "<turn|>", "[e~["),  # gpt-oss, Gemma 4, MiniMax-M2
     "<｜end▁of▁sentence｜>",  # DeepSeek's
 )
+# In gpt-oss it ends a part of an answer; these end the answer.
+_END_OF_PART, _ENDS_OF_ANSWERS = "<|end|>", {"<|return|>", "<|call|>"}
 _END_OF_SENTENCE = "</s>"  # also HTML, which other vocabularies hold as a plain token
+
+
+_Merges = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +55,13 @@ def read_vocabulary(file: GgufFile) -> Vocabulary:
     if kind == "gpt2":
         pre, tokenizer = _byte_level(tokens)
         adds_bos = pre.adds_bos
-    elif kind == "llama":
-        tokenizer, adds_bos = _sentencepiece(tokens), True
+    elif kind in ("llama", "gemma4"):
+        merges = None if kind == "llama" else _merges(tokens)
+        tokenizer, adds_bos = _sentencepiece(tokens, merges), True
     else:
         raise ModelUnsupported(
-            f"{file.path} has a tokenizer of the kind {str(kind)[:80]!r}, and gpt2 and llama are "
-            f"supported; use the model's safetensors folder instead"
+            f"{file.path} has a tokenizer of the kind {str(kind)[:80]!r}, and gpt2, llama and "
+            f"gemma4 are supported; use the model's safetensors folder instead"
         )
     tokenizer.add_special_tokens(tokens.added(special=True))
     tokenizer.add_tokens(tokens.added(special=False))
@@ -144,18 +152,23 @@ def _byte_level(tokens: _Tokens) -> tuple[PreTokenizer, Tokenizer]:
             f"{tokens.file.path} {stated}, and its texts would be split wrongly; supported are "
             f"{', '.join(PRE_TOKENIZERS)}; use the model's safetensors folder instead"
         )
-    merges = [_pair(tokens, merge) for merge in tokens.strings("merges")]
-    try:
-        model = models.BPE(
-            vocab=tokens.vocabulary(), merges=merges, ignore_merges=pre.ignores_merges
-        )
-    except Exception as error:  # the Rust library raises plain Exception
-        raise tokens.damaged(first_line(error)) from None
-    tokenizer = Tokenizer(model)
+    vocabulary = tokens.vocabulary()
+    tokenizer = _bpe(tokens, vocabulary, _merges(tokens), ignore_merges=pre.ignores_merges)
     tokenizer.normalizer = pre.normalizer()
     tokenizer.pre_tokenizer = pre.splitter()
     tokenizer.decoder = decoders.ByteLevel()
     return pre, tokenizer
+
+
+def _bpe(tokens: _Tokens, vocabulary: dict[str, int], merges: _Merges, **options: Any) -> Tokenizer:
+    try:
+        return Tokenizer(models.BPE(vocab=vocabulary, merges=merges, **options))
+    except Exception as error:  # the Rust library raises plain Exception
+        raise tokens.damaged(first_line(error)) from None
+
+
+def _merges(tokens: _Tokens) -> _Merges:
+    return [_pair(tokens, merge) for merge in tokens.strings("merges")]
 
 
 def _pair(tokens: _Tokens, merge: str) -> tuple[str, str]:
@@ -165,17 +178,14 @@ def _pair(tokens: _Tokens, merge: str) -> tuple[str, str]:
     return merge[0] + left, right
 
 
-def _sentencepiece(tokens: _Tokens) -> Tokenizer:
-    vocabulary, scores = tokens.vocabulary(), tokens.scores()
-    unknown = tokens.id_of("unknown") or 0
-    model = models.BPE(
-        vocab=vocabulary,
-        merges=_merges_by_score(vocabulary, scores),
-        unk_token=tokens.texts[unknown],
-        fuse_unk=True,
-        byte_fallback=True,
-    )
-    tokenizer = Tokenizer(model)
+def _sentencepiece(tokens: _Tokens, merges: _Merges | None) -> Tokenizer:
+    """Return a tokenizer of texts with visible spaces; without merges, the scores order them."""
+    vocabulary = tokens.vocabulary()
+    if merges is None:
+        merges = _merges_by_score(vocabulary, tokens.scores())
+    unknown = tokens.texts[tokens.id_of("unknown") or 0]
+    options = {"unk_token": unknown, "fuse_unk": True, "byte_fallback": True}
+    tokenizer = _bpe(tokens, vocabulary, merges, **options)
     spaces: list[normalizers.Normalizer] = [normalizers.Replace(" ", _SPACE)]
     steps = [decoders.Replace(_SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
     if tokens.get("add_space_prefix") is not False:
@@ -186,7 +196,7 @@ def _sentencepiece(tokens: _Tokens) -> Tokenizer:
     return tokenizer
 
 
-def _merges_by_score(vocabulary: Mapping[str, int], scores: list[float]) -> list[tuple[str, str]]:
+def _merges_by_score(vocabulary: Mapping[str, int], scores: list[float]) -> _Merges:
     """Return each way to merge two tokens to a third, the best scores first."""
     found = []
     for text, token_id in vocabulary.items():
@@ -240,9 +250,12 @@ def _settings(tokens: _Tokens) -> dict[str, Any]:
 
 def _ends(tokens: _Tokens) -> list[int]:
     stated = {tokens.id_of(name) for name in ("eos", "eot", "eom")}
+    ends = {*_ENDS, _END_OF_SENTENCE}
+    if set(tokens.texts) >= _ENDS_OF_ANSWERS:
+        ends.remove(_END_OF_PART)
     known = {
         token_id
         for token_id, text in enumerate(tokens.texts)
-        if text in (*_ENDS, _END_OF_SENTENCE) and tokens.types[token_id] == _CONTROL
+        if text in ends and tokens.types[token_id] == _CONTROL
     }
     return sorted(known | {token_id for token_id in stated if token_id is not None})

@@ -33,7 +33,7 @@ _SILU = {"hidden_act": "silu"}
 _HAS_BIAS = {"attention_bias": holds("blk.0.attn_q.bias")}
 _PARTIAL = {"rope_parameters": rope(is_partial=True)}
 _LOCAL = {"num_local_experts": "expert_count", "num_experts_per_tok": "expert_used_count"}
-# Experts in groups, beside shared ones, behind some dense layers.
+# Experts in groups and shared ones; the first layers are dense.
 _GROUPED = {
     **EXPERT_FIELDS,
     "n_routed_experts": "expert_count",
