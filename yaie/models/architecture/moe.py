@@ -1,7 +1,7 @@
-"""Mixture of experts: how transformers computes a model's experts on a GPU.
+"""Mixture of experts: a model's modules of experts, and how transformers computes them on a GPU.
 
-Its default is one grouped product over all experts. torch has a kernel for that in bfloat16 on some
-devices. Elsewhere it copies the group sizes to the host and multiplies group by group.
+Its default there is one grouped product over all experts. torch has a kernel for that in bfloat16
+on some devices. Elsewhere it copies the group sizes to the host and multiplies group by group.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ _IMPLEMENTATION = "grouped_mm"
 _MAJORS = (9, 10)  # compute capabilities with torch's grouped kernel
 
 
+def experts_of(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
+    """Return a model's modules of experts by name."""
+    return {name: module for name, module in model.named_modules() if _is_experts(module)}
+
+
 def has_experts(model: torch.nn.Module) -> bool:
     """Return True if a model's layers have experts."""
-    return any(_is_experts(module) for module in model.modules())
+    return bool(experts_of(model))
 
 
 def experts_wait(model: torch.nn.Module, dtype: torch.dtype, capability: tuple[int, int]) -> bool:

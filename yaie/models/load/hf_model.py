@@ -26,8 +26,10 @@ from yaie.models.architecture.text_backbones import (
     text_config,
 )
 from yaie.models.files.checkpoint import read_json
+from yaie.models.load.expert_tensors import ExpertSource
 from yaie.models.load.folder import ModelFolder
 from yaie.models.load.loading_report import check_report
+from yaie.models.load.packed_experts import prepare_class
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.readers import TensorFiles
 from yaie.process.progress import report, report_each
@@ -125,11 +127,14 @@ def build_model(
     hf_config: Any,
     dtype: torch.dtype,
     layout: QuantizedLayout | None,
+    *,
+    experts: Sequence[ExpertSource] = (),
 ) -> torch.nn.Module:
     """Build the model and read its weights, in evaluation mode.
 
-    `layout` describes the checkpoint's quantized layers. Raises `ModelUnsupported` if the weights
-    do not fit the model, or are not finite.
+    `layout` describes the checkpoint's quantized layers. `experts` are omitted, and their
+    modules are empty. Raises `ModelUnsupported` if the weights do not fit the model, or are not
+    finite.
     """
     from transformers import GenerationConfig
 
@@ -153,14 +158,18 @@ def build_model(
 
             tensors = unread_weights(folder.checkpoint.gguf, dtype)
             model, found = model_class.from_pretrained(None, state_dict=tensors, dtype=dtype, **how)
-        elif layout is None and folder.checkpoint.is_renamed:
+        elif layout is None and (folder.checkpoint.is_renamed or experts):
+            left_out = set().union(*(each.names for each in experts))
             with TensorFiles() as files:
                 tensors = {
-                    each.name: files.unread(each) for each in folder.checkpoint.tensors.values()
+                    each.name: files.unread(each)
+                    for each in folder.checkpoint.tensors.values()
+                    if each.name not in left_out
                 }
-                model, found = model_class.from_pretrained(
+                model, found = prepare_class(model_class, experts).from_pretrained(
                     None, state_dict=tensors, dtype=dtype, **how
                 )
+            model.__class__ = model_class
         elif layout is None:
             model, found = model_class.from_pretrained(path, dtype=dtype, **how)
         else:

@@ -7,6 +7,7 @@ are read. A model whose packed weights are cached is described from its metadata
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from yaie.base.setting_field import LARGEST_SIZE
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import free_bytes
 from yaie.kernels.instruction_sets import WITH_BF16
+from yaie.kernels.library import Library
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.architecture.layer_shapes import (
     check_layer_types,
@@ -39,9 +41,11 @@ from yaie.models.architecture.support import check_supported, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
 from yaie.models.architecture.text_weights import HEAD
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
+from yaie.models.load.expert_tensors import ExpertSource, find_experts
 from yaie.models.load.folder import ModelFolder, open_folder
 from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
 from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, format_size, plan_for
+from yaie.models.load.packed_experts import pack_experts
 from yaie.models.load.placement import (
     resolve_context_len,
     resolve_device,
@@ -55,6 +59,7 @@ from yaie.models.load.weight_sizes import (
     estimate_weights,
     is_gpu,
 )
+from yaie.models.native.packed_experts import UnknownExperts
 from yaie.models.native.packing import KINDS
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
@@ -199,9 +204,13 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     quantized: QuantizedLayout | RoundingEstimate | None = source.layout
     calibration = None
     is_plain = source.layout is None or source.layout.is_widened
+    kernels = _packing_kernels(config, device, dtype) if may_pack else None
+    experts: tuple[ExpertSource, ...] = ()
     if is_plain and config.quantization is not None:
         model = build_without_weights(source.architecture, source.hf_config)
-        quantized = _estimate_rounding(config.quantization, model)
+        if kernels is not None and source.layout is None:
+            experts = _find_experts(source, model)
+        quantized = _estimate_rounding(config.quantization, model, experts)
         if source.text is not None:
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
     return WeightFormat(
@@ -210,8 +219,9 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         kv_dtype=dtype if config.kv_dtype == "auto" else torch_dtype(config.kv_dtype),
         context_len=context_len,
         quantized=quantized,
-        is_packed=quantized is not None and may_pack and _can_pack(config, device, dtype),
+        is_packed=quantized is not None and kernels is not None,
         calibration=calibration,
+        experts=experts,
     )
 
 
@@ -267,8 +277,18 @@ def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemor
 def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch.nn.Module:
     """Read the weights, quantize them if the settings ask for it, and move them to the device."""
     model = build_model(
-        source.architecture, source.folder, source.hf_config, target.dtype, source.layout
+        source.architecture,
+        source.folder,
+        source.hf_config,
+        target.dtype,
+        source.layout,
+        experts=target.experts,
     )
+    if target.experts:
+        kernels = _packing_kernels(config, target.device, target.dtype)
+        assert kernels is not None
+        assert config.quantization is not None
+        pack_experts(model, target.experts, config.quantization, kernels)
     switch = longrope_switch(source.settings)
     if switch is not None and target.context_len > switch:
         use_second_table(model, switch)
@@ -330,14 +350,27 @@ def _inspect(
     )
 
 
-def _estimate_rounding(kind: str, model: torch.nn.Module) -> RoundingEstimate:
+def _find_experts(source: _Source, model: torch.nn.Module) -> tuple[ExpertSource, ...]:
+    """Return the experts that are packed as they are read; log why if there are none."""
+    if source.folder.checkpoint.gguf is not None:
+        return ()
+    try:
+        return tuple(find_experts(model, source.folder.checkpoint.tensors))
+    except UnknownExperts as reason:
+        log.warning("the experts of %s are not quantized: %s", source.architecture, reason)
+        return ()
+
+
+def _estimate_rounding(
+    kind: str, model: torch.nn.Module, experts: Sequence[ExpertSource]
+) -> RoundingEstimate:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
-    rounding = estimate_rounding(model, kind)
+    rounding = estimate_rounding(model, kind, {each.name: each.layout for each in experts})
     if rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "
-            "counted): it quantizes plain linear layers, and neither experts nor layers of other "
-            "kinds",
+            "counted): it quantizes plain linear layers, and experts that the kernel library "
+            "computes",
             kind,
             100 * rounding.share_left,
         )
@@ -352,6 +385,9 @@ def _keeps_float8(config: EngineConfig, device: torch.device) -> bool:
     return kernels is not None and kernels.instruction_set not in WITH_BF16
 
 
-def _can_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
+def _packing_kernels(
+    config: EngineConfig, device: torch.device, dtype: torch.dtype
+) -> Library | None:
+    """Return the kernel library that will pack the weights, if one will."""
     backend = choose_backend(device, config.attention_backend, exact=config.exact)
-    return backend.kernels is not None and dtype in KINDS
+    return backend.kernels if dtype in KINDS else None

@@ -8,6 +8,7 @@ import torch
 
 from yaie.models.architecture.loaded_model import name_of
 from yaie.models.files.checkpoint import DTYPES, Checkpoint
+from yaie.models.load.expert_tensors import ExpertSource
 from yaie.models.quantization.calibration_plan import CalibrationPlan
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.device.products import CHUNK_BYTES, choose_products
@@ -25,6 +26,7 @@ class WeightFormat:
     quantized: QuantizedLayout | RoundingEstimate | None
     is_packed: bool  # the kernel library packs quantized weights
     calibration: CalibrationPlan | None
+    experts: tuple[ExpertSource, ...] = ()  # packed for the kernel library as they are read
 
     @property
     def is_on_gpu(self) -> bool:

@@ -17,7 +17,7 @@ from torch import nn
 from yaie.kernels.decoder_structures import GATED_OF_EXPERTS, Experts, ExpertsCall, Linear
 from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
-from yaie.models.quantization.quantized_weights import QuantizedWeight
+from yaie.models.quantization.quantized_weights import QuantizedModule, QuantizedWeight
 
 _PROBE_WIDTH = 96
 _TOLERANCE = 0.05  # of a result's norm: rows are rounded to bytes
@@ -113,7 +113,7 @@ class Expert:
     down_bias: torch.Tensor | None = None
 
 
-class PackedExperts(nn.Module):
+class PackedExperts(QuantizedModule):
     """The experts of one layer, which are packed one after another."""
 
     def __init__(self, layout: ExpertsLayout, library: Library, packer: Packer) -> None:
@@ -121,8 +121,8 @@ class PackedExperts(nn.Module):
         self.layout = layout
         # transformers' interface of experts has these.
         self.num_experts, self.has_gate, self.is_transposed = layout.num_experts, True, False
-        self.kind: str | None = None
-        self.nbytes = 0
+        self._kind: str | None = None
+        self._nbytes = 0
         self._library = library
         self._packer = packer  # owns the memory
         self._gate_up = (Linear * layout.num_experts)()
@@ -139,9 +139,20 @@ class PackedExperts(nn.Module):
         packer.keep((self._gate_up, self._down))
 
     @property
+    def kind(self) -> str | None:
+        """See `QuantizedModule.kind`."""
+        return self._kind
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return the bytes, which are always packed."""
+        return self._nbytes
+
+    @property
     def num_weights(self) -> int:
-        """Number of weights of all experts."""
-        return 3 * self.layout.num_experts * self.layout.hidden * self.layout.inner
+        """Number of weights and biases of all experts."""
+        layout = self.layout
+        biases = 2 * layout.inner + layout.hidden if layout.has_bias else 0
+        return layout.num_experts * (3 * layout.hidden * layout.inner + biases)
 
     def pack(self, index: int, expert: Expert) -> None:
         """Pack one expert."""
@@ -150,8 +161,9 @@ class PackedExperts(nn.Module):
             expert.gate_up, expert.gate_up_bias, gated=True
         )
         self._down[index] = self._packer.pack_weight(expert.down, expert.down_bias)
-        self.nbytes += self._packer.num_packed - before
-        self.kind = expert.down.kind if isinstance(expert.down, QuantizedWeight) else None
+        biases = [each for each in (expert.gate_up_bias, expert.down_bias) if each is not None]
+        self._nbytes += self._packer.num_packed - before + sum(4 * len(each) for each in biases)
+        self._kind = expert.down.kind if isinstance(expert.down, QuantizedWeight) else None
 
     def check(self, index: int, expert: Expert) -> None:
         """Compare a packed expert with its weights. Raises `UnknownExperts` if they differ."""

@@ -8,8 +8,9 @@ by the loader.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import nn
@@ -19,6 +20,7 @@ from yaie.models.quantization.device.packed_layout import PACKING_BYTES, PackedL
 from yaie.models.quantization.quantized_weights import (
     ROUTERS,
     QuantizedLinear,
+    QuantizedModule,
     QuantizedWeight,
     best_grid,
     join,
@@ -86,8 +88,8 @@ def quantize_model(
 ) -> int:
     """Replace a decoder's linear layers and its head; return their number.
 
-    Only `nn.Linear` is quantized: mixtures' experts are three-dimensional parameters, and GPT-2
-    stores its weights transposed. Each original is freed before the next layer. An embedding tied
+    Only `nn.Linear` is quantized: mixtures' experts are packed as they are read, and GPT-2 stores
+    its weights transposed. Each original is freed before the next layer. An embedding tied
     to the head takes the head's quantized weights. With a `device`, weights are quantized there and
     stay there; plain weights do not move. `finish` makes the module that a layer becomes, before
     the next one is quantized.
@@ -119,10 +121,26 @@ def kind_of(model: nn.Module) -> str | None:
     The head and value projections count only if there are no other layers: int4 has them in int8.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
-    named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedLinear)]
+    named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedModule)]
     shown = [m for n, m in named if m is not head and not is_sensitive(n)]
     shown = shown or [m for _, m in named]
     return "+".join(sorted({m.kind for m in shown if m.kind is not None})) or None
+
+
+class ExpertShape(Protocol):
+    """The number of experts in a layer, and their widths."""
+
+    @property
+    def num_experts(self) -> int:
+        """Number of experts."""
+
+    @property
+    def hidden(self) -> int:
+        """Width of the rows."""
+
+    @property
+    def inner(self) -> int:
+        """Width between an expert's two layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +152,23 @@ class RoundedLayer:
     bits: int
     group_size: int
     is_tied: bool  # to the embedding, which takes its dequantized weights
+    num_experts: int | None = None  # experts' layers of one kind, each packed as it is read
 
     @property
     def num_weights(self) -> int:
         """Number of weights."""
-        return self.num_outputs * self.num_inputs
+        return (self.num_experts or 1) * self.num_outputs * self.num_inputs
 
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes in memory; unpacked 4-bit weights take a byte each."""
+        is_packed = packed or self.num_experts is not None
+        return (self.num_experts or 1) * self._matrix_nbytes(packed=is_packed)
+
+    def _matrix_nbytes(self, *, packed: bool) -> int:
         groups = self.num_outputs * (self.num_inputs // self.group_size)
         points = 1 if self.bits == 4 else 0
         scales = groups * (scale_nbytes(self.bits, packed=packed) + points)
-        return self.num_weights * (self.bits if packed else 8) // 8 + scales
+        return self.num_outputs * self.num_inputs * (self.bits if packed else 8) // 8 + scales
 
     def device_nbytes(self) -> int:
         """Return its bytes in a GPU's memory."""
@@ -158,7 +181,7 @@ class RoundedLayer:
         """Bytes to quantize it: the joined weights, and several copies of one weight."""
         part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
         dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
-        return self.nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
+        return self._matrix_nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +206,8 @@ class RoundingEstimate:
     @property
     def dequantizing_nbytes(self) -> int:
         """Bytes to dequantize the largest layer."""
-        return DEQUANTIZING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
+        held = (layer.num_weights for layer in self.layers if layer.num_experts is None)
+        return DEQUANTIZING_BYTES * max(held, default=0)
 
     def device_nbytes(self, wide: int) -> int:
         """Return the model's bytes in a GPU's memory, with `wide` bytes per plain weight."""
@@ -209,21 +233,36 @@ class RoundingEstimate:
         held = peak = self.nbytes(wide, packed=False) - sum(
             layer.nbytes(packed=False) for layer in self.layers
         )
-        originals = 0 if mapped else wide
-        held += sum(layer.num_weights * originals for layer in self.layers if not layer.is_tied)
+
+        def originals(layer: RoundedLayer) -> int:
+            is_held = not (mapped or layer.is_tied or layer.num_experts is not None)
+            return layer.num_weights * wide if is_held else 0
+
+        held += sum(map(originals, self.layers))
         for layer in self.layers:
             rounded = layer.nbytes(packed=False)
             peak = max(peak, held + rounded + layer.rounding_nbytes)
-            held += rounded - (0 if layer.is_tied else layer.num_weights * originals)
+            held += rounded - originals(layer)
         return max(peak + calibrating, held + self.dequantizing_nbytes)
 
 
-def estimate_rounding(model: nn.Module, kind: str) -> RoundingEstimate:
-    """Estimate `quantize_model`'s result. The model may be on the meta device."""
+def estimate_rounding(
+    model: nn.Module, kind: str, experts: Mapping[str, ExpertShape] | None = None
+) -> RoundingEstimate:
+    """Estimate `quantize_model`'s result. The model may be on the meta device.
+
+    experts: the modules of experts that are rounded as well.
+    """
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}
     layers = []
+    for name, shape in (experts or {}).items():  # they are packed first
+        for outputs, inputs in ((2 * shape.inner, shape.hidden), (shape.hidden, shape.inner)):
+            rounded = grouping(inputs, kind)
+            layers.append(RoundedLayer(outputs, inputs, *rounded, False, shape.num_experts))
+        for part in ("gate_up_proj", "down_proj"):
+            del stays[id(getattr(model.get_submodule(name), part))]
     for name, linear in model.named_modules():
         if not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
             continue

@@ -113,7 +113,25 @@ def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
     )
 
 
-class QuantizedLinear(nn.Module):
+class QuantizedModule(nn.Module):
+    """A module whose quantized weights are no parameters."""
+
+    @property
+    def kind(self) -> str | None:
+        """The type of the weights; None once they are freed."""
+        raise NotImplementedError
+
+    @property
+    def num_weights(self) -> int:
+        """Number of weights."""
+        raise NotImplementedError
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return the weights' bytes; see `QuantizedWeight.nbytes`."""
+        raise NotImplementedError
+
+
+class QuantizedLinear(QuantizedModule):
     """y = x W^T (+ bias) with a quantized W."""
 
     def __init__(
@@ -173,14 +191,15 @@ class QuantizedLinear(nn.Module):
 
 def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
     """Return the parameters' bytes and number; tied weights count once unless stored twice."""
-    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
-    tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
+    quantized = [module for module in model.modules() if isinstance(module, QuantizedModule)]
+    is_tied = any(isinstance(each, QuantizedLinear) and each.is_tied for each in quantized)
+    tied = [model.get_input_embeddings().weight] if is_tied else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
     nbytes = sum(p.nbytes for p in unique.values())
-    nbytes += sum(linear.nbytes(packed=packed) for linear in linears)
+    nbytes += sum(each.nbytes(packed=packed) for each in quantized)
     if not packed:
         nbytes += sum(weight.nbytes for weight in tied)
-    number = sum(p.numel() for p in unique.values()) + sum(each.num_weights for each in linears)
+    number = sum(p.numel() for p in unique.values()) + sum(each.num_weights for each in quantized)
     return nbytes, number
 
 

@@ -1,0 +1,68 @@
+"""Packing of experts at load: each expert is read, rounded and packed before the next one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from yaie.base.errors import ModelUnsupported
+from yaie.kernels.library import Library
+from yaie.models.load.expert_tensors import ExpertSource
+from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExperts
+from yaie.models.native.packing import Packer
+from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.quantized_weights import QuantizedWeight
+from yaie.process.progress import report_each
+
+log = logging.getLogger(__name__)
+
+
+def prepare_class(model_class: Any, sources: Sequence[ExpertSource]) -> Any:
+    """Return a class whose model has empty modules instead of its experts."""
+
+    def make(model: Any, *arguments: Any, **settings: Any) -> None:
+        model_class.__init__(model, *arguments, **settings)
+        for source in sources:
+            model.set_submodule(source.name, nn.Module())
+
+    names = {"__init__": make, "__module__": model_class.__module__}
+    return type(model_class.__name__, (model_class,), names)
+
+
+def pack_experts(
+    model: nn.Module, sources: Sequence[ExpertSource], kind: str, library: Library
+) -> None:
+    """Put the experts in a model whose modules of experts are empty.
+
+    Raises `ModelUnsupported` if packed experts differ from their weights.
+    """
+    packer = Packer(library, torch.float32, exact=True)
+    log.info("experts are rounded to %s as they are read, to the nearest values", kind)
+    for source in report_each(sources, f"packing experts in {kind}", len(sources)):
+        packed = PackedExperts(source.layout, library, packer)
+        for index in range(source.layout.num_experts):
+            expert = _read(source, index, lambda weight: quantize_weight(weight, kind))
+            packed.pack(index, expert)
+            if index == 0:
+                try:
+                    packed.check(index, expert)
+                except UnknownExperts as error:
+                    raise ModelUnsupported(f"{source.name}: {error}; omit --quantization") from None
+        model.set_submodule(source.name, packed)
+
+
+def _read(
+    source: ExpertSource, index: int, rounded: Callable[[torch.Tensor], QuantizedWeight]
+) -> Expert:
+    gate_up, down = (source.read(index, part) for part in ("gate_up_proj", "down_proj"))
+    assert gate_up is not None
+    assert down is not None
+    return Expert(
+        rounded(gate_up),
+        rounded(down),
+        *(source.read(index, f"{part}_proj_bias") for part in ("gate_up", "down")),
+    )
