@@ -172,13 +172,16 @@ def unfinished_folder(parent: Path, prefix: str = UNFINISHED) -> Iterator[Path]:
 
     `remove_abandoned` removes the folder of a killed process. Raises `OSError`.
     """
-    hidden = Path(tempfile.mkdtemp(prefix=f".{prefix}", dir=parent))
-    folder = parent / hidden.name[1:]
-    handle = os.open(hidden, os.O_RDONLY)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        with contextlib.suppress(FileNotFoundError):  # removed before the lock
+            handle = os.open(folder, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            if folder.exists():
+                break
+            os.close(handle)
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        hidden.rename(folder)
         yield folder
     finally:
         os.close(handle)
