@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import re
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import MethodType, SimpleNamespace
+from typing import Any
 
 import pytest
 import requests
+import uvicorn
 
 from tests.server.conftest import MakeApp
 from tests.server.real_server import WAIT_S, Server
+from yaie.server.http import web_server
 from yaie.server.http.web_server import TrustedProxies, bound_connections
 
 GET = b"GET /liveness HTTP/1.1\r\n"
@@ -154,3 +160,58 @@ def test_a_separate_metrics_port_answers_metrics_only(
     with socket.create_connection(("127.0.0.1", port), WAIT_S) as connection:
         connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+class Ended(Exception):
+    """The end of a worker process."""
+
+
+def worker_of_gunicorn(age: int, workers: int) -> Any:
+    """Return what uvicorn's lifespan shows of a gunicorn that runs it (`uvicorn_worker`)."""
+
+    class Worker:
+        async def callback_notify(self) -> None:
+            """Tell gunicorn that the worker lives."""
+
+    worker: Any = Worker()
+    worker.age, worker.cfg = age, SimpleNamespace(workers=workers)
+    config = uvicorn.Config(lambda: None, callback_notify=worker.callback_notify)
+    config.load()
+    return SimpleNamespace(config=config)
+
+
+def worker_of_hypercorn(workers: int) -> Any:
+    return SimpleNamespace(config=SimpleNamespace(workers=workers))
+
+
+@pytest.mark.parametrize(
+    ("server", "is_refused", "is_told"),
+    [
+        (worker_of_gunicorn(1, 2), True, True),
+        (worker_of_gunicorn(2, 2), True, False),
+        (worker_of_gunicorn(1, 1), False, False),
+        (worker_of_hypercorn(2), True, True),
+        (worker_of_hypercorn(1), False, False),
+    ],
+)
+def test_workers_of_other_servers_are_refused_once(
+    server: Any,
+    is_refused: bool,
+    is_told: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    codes: list[int] = []
+
+    def end(code: int) -> None:
+        codes.append(code)
+        raise Ended
+
+    monkeypatch.setattr(web_server.os, "_exit", end)
+    monkeypatch.setattr(multiprocessing.current_process(), "_name", "Process-1")
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    receive = MethodType(lambda self: None, server)
+    with contextlib.suppress(Ended):
+        bound_connections(receive)  # type: ignore[arg-type]
+    assert codes == [3] * is_refused
+    assert ("workers (--workers" in capfd.readouterr().err) is is_told

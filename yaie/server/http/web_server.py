@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import multiprocessing
+import os
 import sys
 from typing import Any
 
@@ -36,6 +37,7 @@ def bound_connections(receive: Receive) -> None:
     if caller is None or name == "anyio":
         return
     config = getattr(caller, "config", None)
+    _refuse_other_workers(config)
     if not isinstance(config, uvicorn.Config):
         logger.warning(
             "%s is not uvicorn: it limits neither heads nor slow clients as `yaie serve` does; put "
@@ -62,13 +64,37 @@ def refuse_several_workers() -> None:
     config = getattr(worker, "_kwargs", {}).get("config")
     if not isinstance(config, uvicorn.Config) or config.workers == 1 or config.should_reload:
         return
-    if worker.name.endswith("-1"):
-        sys.stderr.write(
-            f"error[bad-config]: {config.workers} workers (--workers, WEB_CONCURRENCY) would load "
-            "the model once each; run one, which uses all processors, or `yaie serve --ray "
-            f"--replicas {config.workers}`\n"
-        )
+    _tell_workers(config.workers, is_first=worker.name.endswith("-1"))
     sys.exit(STARTUP_FAILURE)
+
+
+def _refuse_other_workers(config: Any) -> None:
+    """End a worker of gunicorn or Hypercorn, at its lifespan, if there are several.
+
+    Their parent processes stop when a worker ends with `STARTUP_FAILURE` too.
+    """
+    # A uvicorn in a gunicorn notifies the gunicorn worker, which has gunicorn's settings.
+    notified = getattr(getattr(config, "callback_notify", None), "__self__", None)
+    is_first = getattr(notified, "age", None) == 1
+    if notified is None:
+        is_first = multiprocessing.current_process().name.endswith("-1")
+    if notified is None and isinstance(config, uvicorn.Config):
+        return
+    number = getattr(getattr(notified, "cfg", config), "workers", 1)
+    if isinstance(number, int) and number > 1:
+        _tell_workers(number, is_first=is_first)
+        os._exit(STARTUP_FAILURE)  # they would print the stack of an exception
+
+
+def _tell_workers(number: int, *, is_first: bool) -> None:
+    if is_first:  # at once: the process ends before its log's thread writes
+        print(
+            f"error[bad-config]: {number} workers (--workers, WEB_CONCURRENCY) would load the "
+            "model once each; run one, which uses all processors, or `yaie serve --ray "
+            f"--replicas {number}`",
+            file=sys.__stderr__,
+            flush=True,
+        )
 
 
 class TrustedProxies(_TrustedHosts):
