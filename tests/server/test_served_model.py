@@ -115,3 +115,27 @@ def test_two_applications_of_one_process_keep_apart(
     assert one.post("/v1/completions", json={"prompt": "x"}).status_code == 401
     assert (len(first.requests), len(second.requests)) == (0, 1)
     assert 'route="/v1/completions",status="200"' not in one.get("/metrics").text
+
+
+@pytest.mark.parametrize("name", ["state", "state_reason", "info", "stats", "num_restarts", "pid"])
+def test_a_scrape_may_meet_an_unload(name: str) -> None:
+    """The metrics are read in another thread, which may run between any two reads of a field."""
+
+    class Unloaded(ServedModel):
+        reads = 0
+
+        @property  # type: ignore[override]
+        def _client(self) -> ScriptedClient | None:
+            self.reads += 1
+            return engine if self.reads == 1 else None
+
+        @_client.setter
+        def _client(self, client: object) -> None:
+            pass
+
+    engine = ScriptedClient([])
+    config = EngineConfig(model="m")
+    model = Unloaded(config, lambda _: engine, Service.write_in_thread)  # type: ignore[arg-type]
+    model._tokenizer = None
+    getattr(model, name)
+    assert model.reads == 1

@@ -104,19 +104,21 @@ class ServedModel:
         """State of the model for requests: starting until its tokenizer is loaded too."""
         if self.failure is not None:
             return EngineState.FAILED
-        if self._client is None:
+        client = self._client  # read once: another thread's scrape may meet an unload
+        if client is None:
             is_absent = self.residence is Residence.ABSENT
             return EngineState.UNLOADED if is_absent else EngineState.STARTING
-        if self._tokenizer is None and self._client.state is EngineState.READY:
+        if self._tokenizer is None and client.state is EngineState.READY:
             return EngineState.STARTING
-        return self._client.state
+        return client.state
 
     @property
     def state_reason(self) -> str:
         """One sentence on the state; empty for a normal one."""
         if self.failure is not None:
             return self.failure.message
-        return "" if self._client is None else self._client.state_reason
+        client = self._client
+        return "" if client is None else client.state_reason
 
     @property
     def is_resident(self) -> bool:
@@ -126,12 +128,14 @@ class ServedModel:
     @property
     def info(self) -> EngineInfo | None:
         """Description by the engine, or by its last one, once it was ready."""
-        return self._last_info if self._client is None else self._client.info
+        client = self._client
+        return self._last_info if client is None else client.info
 
     @property
     def stats(self) -> EngineStats:
         """Latest statistics of the engine."""
-        stats = EngineStats() if self._client is None else self._client.stats
+        client = self._client
+        stats = EngineStats() if client is None else client.stats
         if stats.num_steps != self._seen_steps:
             self._seen_steps, self._stepped_at = stats.num_steps, time.monotonic()
         return stats
@@ -167,7 +171,8 @@ class ServedModel:
     @property
     def num_restarts(self) -> int:
         """Number of times the engine died and was started again."""
-        return 0 if self._client is None else self._client.num_restarts
+        client = self._client
+        return 0 if client is None else client.num_restarts
 
     @property
     def client(self) -> EngineClient:
