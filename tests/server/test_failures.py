@@ -161,7 +161,7 @@ def test_one_bad_prompt_of_several_ends_the_call(make_app: MakeApp) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_timeouts(make_app: MakeApp, stream: bool) -> None:
-    http, engine = make_app(request_timeout_s=0.2)
+    http, engine = make_app(request_timeout_s=0.5)  # time to reach the engine
     engine.script = silent_script
     response = http.post("/v1/completions", json={**BODY, "stream": stream})
     assert response.status_code == 504
@@ -170,7 +170,7 @@ def test_timeouts(make_app: MakeApp, stream: bool) -> None:
 
 
 def test_a_timeout_inside_a_stream(make_app: MakeApp) -> None:
-    http, engine = make_app(request_timeout_s=0.3)
+    http, engine = make_app(request_timeout_s=1.0)  # time for the first token
 
     async def begin_and_hang(request: GenerationRequest) -> Any:
         yield TokenDelta(request_id=request.request_id, index=0, token_ids=(50,))
@@ -186,7 +186,7 @@ def test_a_timeout_inside_a_stream(make_app: MakeApp) -> None:
 def test_the_timeout_includes_the_wait_for_a_text_thread(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    http, engine = make_app(request_timeout_s=0.4)
+    http, engine = make_app()
     translated: list[object] = []
     text_threads = Settings.text_threads
     completion = Translator.completion
@@ -201,8 +201,9 @@ def test_the_timeout_includes_the_wait_for_a_text_thread(
     slow = replace(completions.COMPLETION, translate=slow_for_some)
     monkeypatch.setattr(completions, "COMPLETION", slow)
 
-    def status_of(prompt: str) -> int:
-        return http.post("/v1/completions", json={**BODY, "prompt": prompt}).status_code
+    def status_of(prompt: str, timeout_s: float = 0.4) -> int:
+        body = {**BODY, "prompt": prompt, "request_timeout_s": timeout_s}
+        return http.post("/v1/completions", json=body).status_code
 
     try:
         with ThreadPoolExecutor(4) as clients:
@@ -213,7 +214,7 @@ def test_the_timeout_includes_the_wait_for_a_text_thread(
             assert [each.result() for each in waiting] == [504] * text_threads
     finally:
         is_over.set()
-    assert status_of("next") == 200
+    assert status_of("next", 60.0) == 200
     assert "quick" not in translated  # cancelled before its turn
     assert len(engine.requests) == 1
 

@@ -167,8 +167,8 @@ def test_a_large_answer_is_not_kept(make_app: MakeApp) -> None:
 
 
 def test_an_answer_that_failed_is_not_kept(make_app: MakeApp) -> None:
-    http, engine = make_app(response_cache_bytes=1_000_000, request_timeout_s=0.1)
+    http, engine = make_app(response_cache_bytes=1_000_000)
     engine.script = silent_script
-    assert http.post(CHAT, json=ASK).status_code == 504
+    assert http.post(CHAT, json={**ASK, "request_timeout_s": 0.1}).status_code == 504
     engine.script = engine.say
     assert ask(http)[0] == "miss"
