@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.sizes import large, size
 from yaie.base import sliced_json
 from yaie.base.errors import InvalidRequest
-from yaie.base.sliced_json import MAX_VALUES, SLICE_CHARS, parse_json
+from yaie.base.sliced_json import MAX_VALUES, SLICE_CHARS, parse_body
 
 SIMPLE = (
     st.none()
@@ -57,54 +57,54 @@ def test_slices_make_the_value_of_the_whole_and_refuse_what_it_refuses(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sliced_json, "SLICE_CHARS", slice_chars)
         patch.setattr(sliced_json, "_MAX_DEPTH", 1000)
-        assert outcome(parse_json, text.encode()) == json.dumps(value)
+        assert outcome(parse_body, text.encode()) == json.dumps(value)
         at = chance.randrange(len(text) + 1)
         edit = chance.choice(['"', "\\", ",", "]", "}", "[", "{", ":", "1", "\\ud83d", "\n", ""])
         broken = text[:at] + edit + text[at + chance.randrange(3) :]
-        assert outcome(parse_json, broken.encode()) == outcome(parsed, broken)
+        assert outcome(parse_body, broken.encode()) == outcome(parsed, broken)
 
 
 @pytest.mark.parametrize("escape", ["\\n", "\\u00e9", "\\ud83d\\ude42", "é", "\\\\", '\\"', "\\/"])
 def test_a_long_string_is_cut_between_its_characters(escape: str) -> None:
     for shift in range(14):
         text = '["' + "x" * shift + escape * SLICE_CHARS + '"]'
-        assert parse_json(text.encode()) == json.loads(text)
+        assert parse_body(text.encode()) == json.loads(text)
 
 
 @pytest.mark.parametrize("lone", ["\\ud83d", "\\ude42", "\\ud83d\\n", "\\ud83dx", "\\ud83d\\ud83d"])
 @pytest.mark.parametrize("length", [0, SLICE_CHARS - 3, 3 * SLICE_CHARS])
 def test_half_of_a_pair_is_refused_in_a_long_string(lone: str, length: int) -> None:
     with pytest.raises(InvalidRequest, match="surrogate"):
-        parse_json(('{"a": "' + "x" * length + lone + '"}').encode())
+        parse_body(('{"a": "' + "x" * length + lone + '"}').encode())
 
 
 def test_the_place_of_a_mistake_is_named_in_a_large_body() -> None:
     rows = ['{"role": "user", "content": "hello"}'] * 5000
     rows[3000] = '{"role": "user" "content": "hello"}'
     with pytest.raises(InvalidRequest, match="Expecting ',' delimiter at line 3001, column 17"):
-        parse_json(("[" + ",\n".join(rows) + "]").encode())
+        parse_body(("[" + ",\n".join(rows) + "]").encode())
 
 
 @pytest.mark.parametrize("entry", ["[]", "{}", '"a"', "null", '{"a":1}', '[[],"a"]'])
 def test_the_number_of_values_is_limited(entry: str) -> None:
     num_values = {'{"a":1}': 2, '[[],"a"]': 3}.get(entry, 1)
     many = MAX_VALUES // num_values
-    assert len(parse_json(f"[{','.join([entry] * many)}]".encode())) == many
+    assert len(parse_body(f"[{','.join([entry] * many)}]".encode())) == many
     with pytest.raises(InvalidRequest, match="more than 131072 values"):
-        parse_json(f"[{','.join([entry] * (many + 1))}]".encode())
+        parse_body(f"[{','.join([entry] * (many + 1))}]".encode())
     fields = ",".join(f'"k{at}":1' for at in range(MAX_VALUES + 1))
     with pytest.raises(InvalidRequest, match="more than 131072 values"):
-        parse_json(f"{{{fields}}}".encode())
+        parse_body(f"{{{fields}}}".encode())
 
 
 def test_a_number_as_long_as_a_slice_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="a number with thousands of digits"):
-        parse_json(b"[1." + b"0" * 3 * SLICE_CHARS + b"]")
+        parse_body(b"[1." + b"0" * 3 * SLICE_CHARS + b"]")
 
 
 def test_token_ids_are_not_counted() -> None:
     ids = [[7] * 8000] * 128
-    assert parse_json(json.dumps({"prompt": ids}).encode()) == {"prompt": ids}
+    assert parse_body(json.dumps({"prompt": ids}).encode()) == {"prompt": ids}
 
 
 LARGE = {
@@ -140,7 +140,7 @@ def test_no_call_of_the_c_parser_gets_more_than_a_slice(
 
     monkeypatch.setattr(json, "JSONDecoder", Decoder)
     monkeypatch.setattr(sliced_json, "scanstring", scanstring)
-    value = parse_json(LARGE[kind].encode())
+    value = parse_body(LARGE[kind].encode())
     monkeypatch.undo()
     assert value == json.loads(LARGE[kind])
     assert max(lengths) <= SLICE_CHARS + 2

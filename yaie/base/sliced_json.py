@@ -38,7 +38,7 @@ _STRING_PART = re.compile(
 )
 
 
-def parse_json(raw: bytes) -> Any:
+def parse_body(raw: bytes) -> Any:
     """Parse strict JSON in UTF-8. Raises `InvalidRequest`."""
     try:
         text = raw.decode("utf-8-sig")  # RFC 8259, 8.1 allows to skip a byte order mark

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from yaie.base.errors import InvalidRequest, as_shown
-from yaie.base.sliced_json import LARGE_BYTES, parse_json
+from yaie.base.sliced_json import LARGE_BYTES, parse_body
 
 URLS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
 MOST_PROBLEMS = 10  # listed of one file
@@ -185,7 +185,7 @@ def _check_url(url: object, urls: Collection[str]) -> None:
 
 def _decode(raw: bytes) -> dict[str, Any]:
     if len(raw) > LARGE_BYTES:
-        fields = parse_json(raw)
+        fields = parse_body(raw)
         if not isinstance(fields, dict):
             raise InvalidRequest("a value of another kind")
         return fields

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from yaie.base.errors import InvalidRequest, as_shown
-from yaie.base.sliced_json import LARGE_BYTES, parse_json
+from yaie.base.sliced_json import LARGE_BYTES, parse_body
 from yaie.server.http.http_errors import OLLAMA, WrongMediaType, route_path
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -57,7 +57,7 @@ def json_reply(
 
 
 def _parse(raw: bytes, schema: type[Body]) -> Body:
-    fields = parse_json(raw)
+    fields = parse_body(raw)
     if not isinstance(fields, dict):
         raise InvalidRequest(f"the body must be a JSON object, not {_json_name(fields)}")
     if len(fields) > MAX_FIELDS:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from yaie.base.errors import AuthenticationFailed, InvalidRequest
-from yaie.base.sliced_json import parse_json
+from yaie.base.sliced_json import parse_body
 from yaie.server.http.body import json_reply, parse_off_loop, read_body
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
@@ -67,7 +67,7 @@ async def execute_tool(request: Request) -> Response:
     arguments = body.arguments
     if isinstance(arguments, str):
         raw = arguments.encode() or b"{}"
-        arguments = await parse_off_loop(lambda: parse_json(raw), len(raw))
+        arguments = await parse_off_loop(lambda: parse_body(raw), len(raw))
         if not isinstance(arguments, dict):
             raise InvalidRequest("arguments must be a JSON object", param="arguments")
     result = await request.app.state.operator_tools.execute(body.name, arguments)
