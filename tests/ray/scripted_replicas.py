@@ -134,7 +134,7 @@ class ScriptedReplicas:
     async def open(self) -> ScriptedReplicas:
         return self
 
-    async def check(self) -> None:
+    async def check(self, *, is_starting: bool) -> None:
         """Report no failure."""
 
     async def close(self) -> None:

@@ -75,7 +75,7 @@ def test_a_start_that_fails_leaves_no_ray_behind(monkeypatch: pytest.MonkeyPatch
     """Ray Serve starts Ray for whatever is asked of it, a shutdown too."""
     import ray
 
-    from yaie.ray.local_front import LocalDeployment
+    from yaie.ray.local_deployment import LocalDeployment
 
     starts = []
 
@@ -84,7 +84,7 @@ def test_a_start_that_fails_leaves_no_ray_behind(monkeypatch: pytest.MonkeyPatch
         raise RuntimeError("The current node timed out during startup")
 
     async def start_and_stop() -> None:
-        deployment = LocalDeployment(load_settings(replicas="2"))
+        deployment = LocalDeployment(load_settings(replicas="2"), pytest.fail)
         with pytest.raises(RuntimeError, match="timed out"):
             await deployment.open()
         await deployment.close()

@@ -18,7 +18,13 @@ from tests.ray.scripted_replicas import (
     Stream,
     Tokens,
 )
-from yaie.base.errors import EngineDied, EngineDraining, EngineStarting, InvalidRequest
+from yaie.base.errors import (
+    EngineDied,
+    EngineDraining,
+    EngineStarting,
+    EngineUnavailable,
+    InvalidRequest,
+)
 from yaie.base.queries import ExplainPrompt, Explanation
 from yaie.base.settings import EngineConfig
 from yaie.base.types import (
@@ -212,7 +218,7 @@ def test_the_watch_survives_what_ray_raises(monkeypatch: pytest.MonkeyPatch) -> 
     failures = [RuntimeError("the controller is busy")] * 3
 
     class Busy(ScriptedReplicas):
-        async def check(self) -> None:
+        async def check(self, *, is_starting: bool) -> None:
             if failures:
                 raise failures.pop()
 
@@ -229,6 +235,33 @@ def test_the_watch_survives_what_ray_raises(monkeypatch: pytest.MonkeyPatch) -> 
         await client.close()
 
     asyncio.run(watch())
+
+
+def test_the_end_of_ray_ends_requests_and_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yaie.ray.ray_client.POLL_S", 0.0)
+
+    class Ending(ScriptedReplicas):
+        has_ended = False
+
+        async def check(self, *, is_starting: bool) -> None:
+            if self.has_ended:
+                raise EngineDied("Ray has ended")
+
+    async def end() -> list[TokenDelta]:
+        deltas: list[TokenDelta] = []
+        replicas = Ending([None])
+        async with client_of(replicas) as client:
+            client.submit(request(), deltas.append)
+            await asyncio.sleep(0)
+            replicas.has_ended = True
+            while client.state is not EngineState.FAILED:
+                await asyncio.sleep(0)
+            with pytest.raises(EngineUnavailable, match="Ray has ended"):
+                client.submit(request(), print)
+        return deltas
+
+    (last,) = asyncio.run(end())
+    assert last.error is not None and last.error.code == "engine_died"
 
 
 def test_one_id_answers_one_request_at_a_time() -> None:

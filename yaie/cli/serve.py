@@ -82,17 +82,17 @@ def serve(
                 terminal.warn(f"{each.model_name} answers 503 until it is mended: {error.message}")
         if ray:
             run_on_ray(loaded, configs, listener)
-            return
-        with gc_paused_then_frozen():
-            from yaie.server.app import create_app
+        else:
+            with gc_paused_then_frozen():
+                from yaie.server.app import create_app
 
-        run_server(
-            loaded,
-            configs,
-            listener,
-            lambda given, stop: create_app(given, on_fatal=stop),
-            opens_page=opens_page,
-        )
+            run_server(
+                loaded,
+                configs,
+                listener,
+                lambda given, stop: create_app(given, on_fatal=stop),
+                opens_page=opens_page,
+            )
         end_at_once()
 
 

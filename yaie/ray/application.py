@@ -54,7 +54,7 @@ class BoundReplicas:
         """Return the handle."""
         return Replicas(self._handle)
 
-    async def check(self) -> None:
+    async def check(self, *, is_starting: bool) -> None:
         """Leave failures to Ray, which reports them as the application's status."""
 
     async def close(self) -> None:

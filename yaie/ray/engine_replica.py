@@ -183,7 +183,10 @@ class EngineReplica:
         return {QUEUED: stats.num_waiting_tokens, RUNNING: stats.num_running / most}
 
     async def check_health(self) -> None:
-        """Raise unless the step loop runs or is being restarted; Ray then replaces the actor."""
+        """Raise while the engine hangs, or if it cannot start; Ray then replaces the actor.
+
+        The hang lasts until another engine is ready here.
+        """
         if self._client.state in (EngineState.FAILED, EngineState.STALLED):
             raise EngineUnavailable(self._client.state_reason)
 

@@ -68,8 +68,8 @@ class Connection(Protocol):
     async def open(self) -> Handle:
         """Start or find the deployment. Raises `StartupError`."""
 
-    async def check(self) -> None:
-        """Raise `StartupError` if the deployment cannot start."""
+    async def check(self, *, is_starting: bool) -> None:
+        """Raise `StartupError` if the deployment cannot start, `EngineDied` if Ray has ended."""
 
     async def close(self) -> None:
         """Give up the deployment, if it was started here."""
@@ -271,7 +271,7 @@ class RayClient:
         if self._closing:
             return EngineDraining("the engine is stopped or being stopped")
         if self._state is EngineState.FAILED:
-            return EngineUnavailable(f"the replicas could not start{reason}")
+            return EngineUnavailable(self._reason)
         if self._info is None:
             return EngineStarting(f"the replicas are starting{reason}; retry in a moment")
         return EngineDied(f"no replica is ready{reason}; retry in a moment")
@@ -293,7 +293,7 @@ class RayClient:
             try:
                 await self._poll()
                 last = ""
-            except StartupError as error:
+            except (StartupError, EngineDied) as error:
                 self._fail(error)
                 return
             except Exception as error:  # Ray may be busy or gone; the next poll tells
@@ -303,6 +303,7 @@ class RayClient:
             await asyncio.sleep(POLL_S)
 
     async def _poll(self) -> None:
+        await self._connection.check(is_starting=self._info is None)
         try:
             found = await self._ask_all("status", timeout_s=STATUS_S)
         except EngineUnavailable as error:
@@ -312,6 +313,7 @@ class RayClient:
         else:
             reason = ""
         statuses = tuple(each for each in found if isinstance(each, ReplicaStatus))
+        _log_changes(self.replicas, statuses)
         self.replicas = statuses
         self._stats = self._totals.update(statuses)
         info = whole_info(statuses)
@@ -321,8 +323,6 @@ class RayClient:
             if self._state is not EngineState.READY:
                 self._set_state(EngineState.READY)
             return
-        if self._info is None:
-            await self._connection.check()
         if statuses:
             reason = next((each.reason for each in statuses if each.reason), "")
         state = EngineState.STARTING if self._info is None else EngineState.DEAD
@@ -333,3 +333,19 @@ class RayClient:
     def _fail(self, error: YaieError) -> None:
         self._failure = error
         self._set_state(EngineState.FAILED, error.message)
+        self._submissions.fail_all(EngineDied(error.message))
+        for _, task in self._relays.values():
+            task.cancel()
+
+
+def _log_changes(before: Sequence[ReplicaStatus], now: Sequence[ReplicaStatus]) -> None:
+    """Log which replicas have become ready, and which are no longer."""
+    was_ready, is_ready = (
+        {each.replica for each in every if each.state is EngineState.READY}
+        for every in (before, now)
+    )
+    for name in sorted(is_ready - was_ready):
+        logger.info("replica %s is ready; ready replicas: %d", name, len(is_ready))
+    for name in sorted(was_ready - is_ready):
+        reason = next((each.reason for each in now if each.replica == name), "it has ended")
+        logger.warning("replica %s is gone (%s); ready replicas: %d", name, reason, len(is_ready))
