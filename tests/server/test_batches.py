@@ -214,6 +214,38 @@ def test_uploads_in_progress_count_before_they_are_read(tmp_path: Path) -> None:
         pass
 
 
+def test_a_form_of_unknown_length_reserves_what_has_arrived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_store, "_COPIED_BYTES", 10)
+    store = file_store.FileStore(tmp_path / "files", max_bytes=300)
+    with store.uploading(0, "me") as first, store.uploading(0, "me") as second:
+        store.grow(first, 150)
+        store.grow(second, 120)
+        with pytest.raises(InvalidRequest, match="with uploads in progress, have 150"):
+            store.grow(second, 160)
+
+
+def test_a_chunked_upload_is_refused_while_it_arrives(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is not read once the client has no room for the file."""
+    monkeypatch.setattr(file_store, "_COPIED_BYTES", 1 << 16)
+    http, _ = make_app(batch_dir=str(tmp_path / "batches"), batch_bytes=1 << 20)
+    sent = 0
+
+    def parts() -> Iterator[bytes]:
+        nonlocal sent
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        while sent < 64:
+            sent += 1
+            yield b"x" * (1 << 16)
+
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    reply = http.post("/v1/files", content=parts(), headers=form)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "storage_limit")
+
+
 def test_uploads_at_the_same_time_stay_within_the_limit(tmp_path: Path) -> None:
     store = file_store.FileStore(tmp_path / "files", max_bytes=1000)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from tests.server.bad_bodies import CASES, CHAT, IDS, TEXT, check_error, good
-from yaie.base.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest, YaieError
 from yaie.server.http import body
+from yaie.server.http.middleware import SHORT_BYTES, BodyLimit
 
 
 @pytest.mark.parametrize(
@@ -168,3 +171,65 @@ def test_an_infinite_number_is_refused(http: TestClient) -> None:
 def test_no_error_speaks_in_pydantics_voice(http: TestClient) -> None:
     for path, fields, _ in CASES:
         assert "Input should" not in http.post(path, json={**good(path), **fields}).text
+
+
+class HeldBody:
+    """A request whose body arrives in `parts`, and an application that answers when told."""
+
+    def __init__(self, *parts: int, declared: int | None = None, path: str = "/v1/x") -> None:
+        length = [] if declared is None else [(b"content-length", str(declared).encode())]
+        self.scope: Scope = {"type": "http", "path": path, "root_path": "", "headers": length}
+        self.parts = list(parts)
+        self.status = 0
+        self.may_end = asyncio.Event()
+
+    async def receive(self) -> Message:
+        part = self.parts.pop(0)
+        return {"type": "http.request", "body": b"x" * part, "more_body": bool(self.parts)}
+
+    async def send(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+
+
+async def answer_when_told(scope: Scope, receive: Receive, send: Send) -> None:
+    held: HeldBody = scope["held"]
+    try:
+        while (await receive())["more_body"]:
+            pass
+    except YaieError as error:
+        held.status = error.status
+        return
+    await held.may_end.wait()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+async def _states(layer: BodyLimit, held: list[HeldBody]) -> list[int]:
+    """Begin every request in turn; return the statuses before the first one ends."""
+    tasks = []
+    for each in held:
+        scope = {**each.scope, "held": each}
+        tasks.append(asyncio.create_task(layer(scope, each.receive, each.send)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    found = [each.status for each in held]
+    for each in held:
+        each.may_end.set()
+    await asyncio.gather(*tasks)
+    return found
+
+
+def test_bodies_have_a_common_limit() -> None:
+    """By declared length or while they arrive; short ones are always read."""
+    big = 10 * SHORT_BYTES
+
+    async def run() -> None:
+        larger = {"/v1/files": 100 * big}
+        layer = BodyLimit(answer_when_told, big, larger, max_sum=3 * big)
+        requests = [HeldBody(big, declared=big), HeldBody(big), HeldBody(big // 2, big // 2)]
+        late = [HeldBody(big, declared=big), HeldBody(*[big // 4] * 4), HeldBody(SHORT_BYTES)]
+        stored = HeldBody(50 * big, declared=50 * big, path="/v1/files")
+        assert await _states(layer, [*requests, *late, stored]) == [0, 0, 0, 429, 429, 0, 0]
+        assert [each.status for each in requests] == [200] * 3
+        assert await _states(layer, [HeldBody(big) for _ in range(3)]) == [0] * 3  # all is free
+
+    asyncio.run(run())

@@ -74,6 +74,11 @@ class FileStore:
         finally:
             self._end(upload)
 
+    def grow(self, upload: Upload, least_bytes: int) -> None:
+        """Reserve room for what has arrived of a file. Raises `InvalidRequest` without it."""
+        if least_bytes >= upload.num_bytes + _COPIED_BYTES:
+            self._reserve(upload, least_bytes)
+
     def add(self, upload: Upload, content: BinaryIO, num_bytes: int, filename: str) -> FileObject:
         """Store an upload. Raises `InvalidRequest` beyond a limit, `RequestFailed` for the disk."""
         self._reserve(upload, num_bytes)

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaie.base.errors import EngineDraining, RequestFailed
+from yaie.base.errors import EngineDraining, Overloaded, RequestFailed, YaieError
 from yaie.server.http.http_errors import (
     BodyTooLarge,
     error_response,
@@ -49,6 +49,8 @@ OPEN_PATHS = frozenset(
     }
 )
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
+MAX_BODIES_BYTES = 256 * 1024**2  # of all requests in progress
+SHORT_BYTES = 64 * 1024  # of a body that is always read
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
 
@@ -133,40 +135,69 @@ def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
 
 
 class BodyLimit:
-    """Limit on bodies, by their declared length or while they are read.
+    """Limit on each body, and on all bodies in memory, by declared length or while they are read.
 
-    `larger`: limits of single paths.
+    A body stays in memory until its request ends. Short ones are always read.
+
+    `larger`: limits of single paths, whose bodies are stored elsewhere.
     """
 
     def __init__(
-        self, app: ASGIApp, max_bytes: int, larger: Mapping[str, int] = MappingProxyType({})
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        larger: Mapping[str, int] = MappingProxyType({}),
+        max_sum: int = MAX_BODIES_BYTES,
     ) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._larger = larger
+        self._max_sum = max(max_sum, 2 * max_bytes)
+        self._sum = 0  # bytes of the bodies in memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._larger.get(route_path(scope), self._max_bytes)
+        path = route_path(scope)
+        most, is_stored = self._larger.get(path, self._max_bytes), path in self._larger
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared[:20]) > most:
-            await error_response(self._error(most), scope)(scope, receive, send)
-            return
-        num_bytes = 0
+        num_bytes = num_held = 0
+
+        def hold(wanted: int) -> None:
+            """Count the body with `wanted` bytes, unless it is counted with more."""
+            nonlocal num_held
+            if wanted > most:
+                raise self._error(most)
+            if is_stored or wanted <= num_held:
+                return
+            if wanted > SHORT_BYTES and self._sum + wanted - num_held > self._max_sum:
+                raise Overloaded(
+                    f"the bodies of requests in progress have {self._sum} bytes, and the server "
+                    f"holds {self._max_sum}; send the request again in a moment"
+                )
+            self._sum += wanted - num_held
+            num_held = wanted
 
         async def receive_counted() -> Message:
             nonlocal num_bytes
             message = await receive()
             if message["type"] == "http.request":
                 num_bytes += len(message.get("body", b""))
-                if num_bytes > most:
-                    raise self._error(most)
+                hold(num_bytes)
             return message
 
-        await self._app(scope, receive_counted, send)
+        try:
+            if declared.isdecimal():
+                hold(int(declared[:20]))
+        except YaieError as error:
+            await error_response(error, scope)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive_counted, send)
+        finally:
+            self._sum -= num_held
 
     def _error(self, most: int) -> BodyTooLarge:
         fix = "send less, or raise YAIE_MAX_BODY_BYTES"

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
+from starlette.types import Message, Receive
 
 from yaie.base.errors import InvalidRequest
 from yaie.server.batches.batch_jobs import BatchJobs
@@ -70,13 +71,28 @@ async def upload_file(request: Request) -> Response:
             "file and purpose"
         )
     with jobs.files.uploading(_least_bytes(request), owner) as upload:
-        return json_reply(await _store(request, jobs, upload))
+        counted = Request(request.scope, _counting(request.receive, jobs, upload))
+        return json_reply(await _store(counted, jobs, upload))
 
 
 def _least_bytes(request: Request) -> int:
     """Return the least size of the file in a form, by the form's length; 0 if it has none."""
     declared = request.headers.get("content-length", "")
     return max(0, int(declared) - FORM_BYTES) if declared.isdecimal() else 0
+
+
+def _counting(receive: Receive, jobs: BatchJobs, upload: Upload) -> Receive:
+    """Return `receive` with room reserved for what arrives, as of a form of unknown length."""
+    num_bytes = 0
+
+    async def receive_counted() -> Message:
+        nonlocal num_bytes
+        message = await receive()
+        num_bytes += len(message.get("body", b""))
+        jobs.files.grow(upload, num_bytes - FORM_BYTES)
+        return message
+
+    return receive_counted
 
 
 async def _store(request: Request, jobs: BatchJobs, upload: Upload) -> FileObject:
