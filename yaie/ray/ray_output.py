@@ -1,6 +1,6 @@
-"""Lines that Ray prints into this process: those of engines are shown, Ray's own are debug logs.
+"""Output of Ray in this process: lines of engines are shown, Ray's own lines are debug logs.
 
-Ray's would bury the server's first lines, and are no JSON in a log of JSON objects.
+Ray's lines would bury the server's first lines, and are no JSON in a log of JSON objects.
 """
 
 from __future__ import annotations
