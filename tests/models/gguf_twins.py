@@ -98,10 +98,15 @@ class Twin:
     def write(self, path: Path, model: Any, **changes: Any) -> Path:
         """Write the model; `changes` are of the tensors, None leaves one out."""
         tensors = {**self.tensors(model), **changes}
-        metadata = self.metadata(model.config) | _vocabulary(model.config.vocab_size)
         return write_gguf(
-            path, metadata, {name: each for name, each in tensors.items() if each is not None}
+            path,
+            self.whole_metadata(model.config),
+            {name: each for name, each in tensors.items() if each is not None},
         )
+
+    def whole_metadata(self, config: Any) -> dict[str, Any]:
+        """Return the settings and a tokenizer."""
+        return self.metadata(config) | _vocabulary(config.vocab_size)
 
     def metadata(self, config: Any) -> dict[str, Any]:
         """Return the settings as the converter writes them."""

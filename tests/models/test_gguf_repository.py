@@ -16,7 +16,7 @@ from tests.models.gguf_files import llama_metadata, tensors_of, vocabulary_metad
 from tests.models.hub import COMMIT, LocalHub
 from tests.models.test_gguf_model import make_model
 from tests.server.real_server import Server
-from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.base.errors import ModelNotFound
 from yaie.models.files.gguf_repository import choose_gguf, keep_models, kind_in, split_kind
 from yaie.models.load.folder import names_repository
 
@@ -64,7 +64,7 @@ def test_a_file_is_chosen_by_its_quantization(kind: str | None, expected: str) -
         (["m.gguf"], "m.gguf"),
         (["m.gguf", "m.Q2_K.gguf"], "m.Q2_K.gguf"),
         (["gpt-oss-20b-mxfp4.gguf", "mmproj-F16.gguf", "imatrix.gguf"], "gpt-oss-20b-mxfp4.gguf"),
-        (["a/m-Q4_K_M-00001-of-00002.gguf", "m-Q6_K.gguf"], "m-Q6_K.gguf"),
+        (["a/m-Q4_K_M-00001-of-00002.gguf", "m-Q6_K.gguf"], "m-Q6_K.gguf"),  # incomplete
     ],
 )
 def test_without_a_quantization_the_nearest_one_is_chosen(names: list[str], expected: str) -> None:
@@ -72,18 +72,18 @@ def test_without_a_quantization_the_nearest_one_is_chosen(names: list[str], expe
 
 
 def test_another_quantization_is_refused_with_the_present_ones() -> None:
-    present = r"BF16 \(in parts\)"
+    present = "BF16"
     with pytest.raises(ModelNotFound, match=rf"'Q4_K'; name one of: Q3_K_M, IQ4_XS, .*{present}"):
         choose_gguf(NAME, UNSLOTH, "Q4_K")
     with pytest.raises(ModelNotFound, match=r"no GGUF file of a model; omit :Q4_0"):
         choose_gguf(NAME, keep_models(["mmproj-Q4_0.gguf", "model.safetensors"]), "Q4_0")
 
 
-def test_a_split_model_is_refused_with_the_whole_files() -> None:
-    with pytest.raises(ModelUnsupported, match=r"BF16 in 2 parts.*name one of: Q3_K_M.*--merge"):
-        choose_gguf(NAME, UNSLOTH, "bf16")
-    with pytest.raises(ModelUnsupported, match=r"BF16 in 2 parts.*supported; join the parts"):
-        choose_gguf(NAME, UNSLOTH[:2], None)
+def test_of_a_split_model_the_first_part_is_chosen() -> None:
+    assert choose_gguf(NAME, UNSLOTH, "bf16") == UNSLOTH[0]
+    assert choose_gguf(NAME, UNSLOTH[:2], None) == UNSLOTH[0]
+    with pytest.raises(ModelNotFound, match=r"lacks 1 of 2 files of BF16, .*-00002-of-"):
+        choose_gguf(NAME, UNSLOTH[:1], None)
 
 
 def test_quantizations_are_read_from_names() -> None:
@@ -222,8 +222,8 @@ def test_refusals_come_before_the_download(run: Run, repository: Path, tmp_path:
     write_gguf(tmp_path / "mamba" / "m-Q4_0.gguf", {"general.architecture": "mamba"}, {})
     with LocalHub({NAME: repository, "someone/mamba": tmp_path / "mamba"}) as hub:
         for name, why in (
-            (f"{NAME}:Q2_K", "of 'Q2_K'\n  name one of: Q4_K_M, Q8_0, BF16 (in parts)"),
-            (f"{NAME}:BF16", "BF16 in 2 parts"),
+            (f"{NAME}:Q2_K", "of 'Q2_K'\n  name one of: Q4_K_M, Q8_0, BF16"),
+            (f"{NAME}:BF16", "lacks 1 of 2 files of BF16"),
             ("someone/mamba:Q4_0", "someone/mamba holds a model of architecture 'mamba'"),
             (f"{NAME}:Q8_0@v9", "has no revision 'v9'"),
         ):

@@ -84,8 +84,9 @@ def local_folders() -> list[tuple[str, Path]]:
     from huggingface_hub import constants
 
     from yaie.base.settings import BUILTIN_MODEL
-    from yaie.models.files.gguf_repository import is_part, kind_in, list_gguf
+    from yaie.models.files.gguf_repository import kind_in, list_gguf
     from yaie.models.files.pull import list_pulled_models
+    from yaie.models.files.split_files import whole_models
 
     found: list[tuple[str, Path]] = []
     builtin = importlib.util.find_spec("yaie.models.builtin")
@@ -100,8 +101,7 @@ def local_folders() -> list[tuple[str, Path]]:
         files = {
             f"{name}:{kind_in(file)}": snapshot / file
             for snapshot in reversed(snapshots)  # the newest one last
-            for file in list_gguf(snapshot)
-            if not is_part(file)
+            for file in whole_models(list_gguf(snapshot))
         }
         found += sorted(files.items())
         if not files or any(snapshot.glob("*.safetensors*") for snapshot in snapshots):

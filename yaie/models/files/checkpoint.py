@@ -186,12 +186,12 @@ def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
     They are computed with in bfloat16, unless all are float32: no kernel computes in float16.
     """
     # These import numpy, which light commands do without.
-    from yaie.models.files.gguf.header import read_gguf
+    from yaie.models.files.gguf.header import read_model
     from yaie.models.files.gguf.hf_names import name_tensors
 
     link = folder / LINK
     path = link.readlink() if link.is_symlink() else link.resolve()
-    file = read_gguf(path)
+    file = read_model(path)
     named = name_tensors(file, read_config(folder))
     tensors = {
         name: StoredTensor(

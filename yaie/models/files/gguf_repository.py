@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from yaie.base.errors import ModelNotFound, ModelUnsupported
+from yaie.base.errors import ModelNotFound
 from yaie.models.files.nearest import GGUF
+from yaie.models.files.split_files import missing_parts, whole_models, without_part
 
 DEFAULT_KIND = "Q4_K_M"
 _NAME = re.compile(
@@ -21,7 +22,6 @@ _NAME = re.compile(
 _KIND = re.compile(
     r"(?<![A-Z0-9_])(?:UD-)?(?:[IT]?Q\d\w*|MXFP\d\w*|NVFP\d\w*|BF16|FP?16|FP?32)(?![A-Z0-9_])", re.I
 )
-_PART = re.compile(r"-\d{5}-of-(\d{5})", re.I)  # in the name of each file of a split model
 _NO_MODELS = ("mmproj", "imatrix")  # in the names of image encoders and calibration data
 _BITS = re.compile(r"\d+")
 _UNKNOWN_BITS = 64
@@ -53,14 +53,9 @@ def keep_models(names: Iterable[str]) -> list[str]:
     )
 
 
-def is_part(name: str) -> bool:
-    """Return True for a file of a split model."""
-    return _PART.search(name) is not None
-
-
 def kind_in(name: str) -> str:
     """Return the quantization in a file's name; without one, the name without its suffix."""
-    stem = _PART.sub("", PurePosixPath(name).stem)
+    stem = PurePosixPath(without_part(name)).stem
     kinds = _KIND.findall(stem)
     return str(kinds[-1]) if kinds else stem
 
@@ -68,15 +63,19 @@ def kind_in(name: str) -> str:
 def choose_gguf(repository: str, names: Sequence[str], kind: str | None) -> str:
     """Return the file of a quantization, by default Q4_K_M or the nearest one.
 
-    `names`: the repository's GGUF files. Raises `ModelNotFound` with the quantizations of the
-    repository, `ModelUnsupported` for a split model.
+    Of a split model it is the first part. `names`: the repository's GGUF files. Raises
+    `ModelNotFound` with the quantizations of the repository, or with a part that is absent.
     """
     matches = [name for name in names if kind is None or _has_kind(name, kind)]
-    if not matches:
-        raise ModelNotFound(_describe_absent(repository, names, kind))
-    whole = [name for name in matches if not is_part(name)]
+    whole = whole_models(matches)
+    if not whole and matches:
+        absent = missing_parts(matches)
+        raise ModelNotFound(
+            f"{repository} lacks {len(absent)} of {len(absent) + len(matches)} files of "
+            f"{kind_in(matches[0])}, the first is {absent[0]}"
+        )
     if not whole:
-        raise _refuse_parts(repository, names, matches)
+        raise ModelNotFound(_describe_absent(repository, names, kind))
     if kind is None:
         return min(whole, key=_distance)
     return min(whole, key=lambda name: (len(name), name))  # Q4_K_M before UD-Q4_K_M
@@ -84,7 +83,7 @@ def choose_gguf(repository: str, names: Sequence[str], kind: str | None) -> str:
 
 def _has_kind(name: str, kind: str) -> bool:
     path = PurePosixPath(name.lower())
-    if kind.lower() in (path.name, path.stem):
+    if kind.lower() in (path.name, path.stem, PurePosixPath(without_part(name.lower())).stem):
         return True
     pattern = rf"(?<![a-z0-9_]){re.escape(kind.lower())}(?![a-z0-9_])"
     return re.search(pattern, path.stem) is not None
@@ -111,9 +110,8 @@ def _bits(kind: str) -> int:
 
 def describe_kinds(names: Iterable[str]) -> str:
     """Return the quantizations of files, smallest first."""
-    kinds = {kind_in(name): is_part(name) for name in names}
-    shown = sorted(kinds, key=lambda kind: (_bits(kind), kind))
-    return ", ".join(f"{kind} (in parts)" if kinds[kind] else kind for kind in shown)
+    kinds = {kind_in(name) for name in names}
+    return ", ".join(sorted(kinds, key=lambda kind: (_bits(kind), kind)))
 
 
 def _describe_absent(repository: str, names: Sequence[str], kind: str | None) -> str:
@@ -121,14 +119,3 @@ def _describe_absent(repository: str, names: Sequence[str], kind: str | None) ->
         advice = f"; omit :{kind}" if kind else ""
         return f"{repository} has no GGUF file of a model{advice}"
     return f"{repository} has no GGUF file of {kind!r}; name one of: {describe_kinds(names)}"
-
-
-def _refuse_parts(repository: str, names: Sequence[str], parts: Sequence[str]) -> ModelUnsupported:
-    number = _PART.search(parts[0])
-    assert number is not None
-    whole = [name for name in names if not is_part(name)]
-    other = f"name one of: {describe_kinds(whole)}, or " if whole else ""
-    return ModelUnsupported(
-        f"{repository} has {kind_in(parts[0])} in {int(number[1])} parts, and models in one file "
-        f"are supported; {other}join the parts by `llama-gguf-split --merge` and name that file"
-    )

@@ -25,6 +25,7 @@ from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # document
 from yaie.base.errors import ConfigError, ModelNotFound
 from yaie.models.files.gguf.hf_folder import cache_folder, remove_orphans
 from yaie.models.files.model_index import MODELS, ListedModel, Wheel
+from yaie.models.files.split_files import parts_of
 from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
@@ -69,10 +70,14 @@ def remove_pulled(name: str) -> int:
 
 
 def remove_gguf(file: Path) -> int:
-    """Remove a GGUF file from the hub's cache; return the bytes that were freed.
+    """Remove a GGUF file, with all its parts, from the hub's cache; return the freed bytes.
 
     Its content stays if another revision has it.
     """
+    return sum(_remove_file(file.with_name(part)) for part in parts_of(file.name))
+
+
+def _remove_file(file: Path) -> int:
     content, nbytes = file.resolve(), file.stat().st_size
     file.unlink()
     snapshots = next((each for each in file.parents if each.name == "snapshots"), file.parent)

@@ -1,8 +1,9 @@
 """Model folder: finds it by name, then checks it.
 
 A name is "builtin", a short name from the model index, a path or a repository id; an id may have a
-revision, as in `org/name@v2`, and the quantization of a GGUF file, as in `org/name:Q4_K_M`. A GGUF
-file has a folder in the cache, made from its header.
+revision, as in `org/name@v2`, and the quantization of a GGUF file, as in `org/name:Q4_K_M`. A model
+that Ollama downloaded has its name there. A GGUF file has a folder in the cache, made from its
+header.
 
 Torch-free and quick: servers and commands open the folder before an engine exists.
 """
@@ -31,8 +32,11 @@ from yaie.models.files.checkpoint import (
 from yaie.models.files.gguf_repository import split_kind
 from yaie.models.files.model_index import CATALOGUE, ListedModel
 from yaie.models.files.nearest import GGUF, model_not_found
+from yaie.models.files.ollama_store import find_ollama_model
 from yaie.models.files.pull import model_path, pull_wheel
 from yaie.models.files.revisions import split_revision
+from yaie.models.files.snapshots import find_snapshot
+from yaie.models.files.split_files import parts_of
 from yaie.models.load.repository import fetch_repository
 
 
@@ -117,6 +121,8 @@ def resolve_model_path(model: str, *, with_weights: bool = True, update: bool = 
     name, `ModelUnsupported` if the model cannot be served or is damaged.
     """
     name, revision = split_revision(model)
+    if revision is None and not update and (blob := _find_in_ollama(name)) is not None:
+        return _folder_of_gguf(blob)
     name, kind = split_kind(name)
     if revision is not None:
         name = _check_revision(name, revision)
@@ -150,6 +156,22 @@ def _newest(model: str, *, with_weights: bool, update: bool) -> Path:
     return _fetch(model, with_weights=with_weights, update=update)
 
 
+def _find_in_ollama(model: str) -> Path | None:
+    """Return the GGUF file of a model that Ollama downloaded and the hub's cache lacks."""
+    repository, kind = split_kind(model)
+    if model == BUILTIN_MODEL or Path(model).expanduser().exists():
+        return None
+    blob = find_ollama_model(model)
+    if blob is None:
+        return None
+    listed = CATALOGUE.get(model)
+    if listed is not None:
+        if listed.wheel is not None and model_path(listed).is_file():
+            return None
+        repository = listed.repository
+    return blob if find_snapshot(repository, None, kind).path is None else None
+
+
 def _fetch(
     repository: str,
     revision: str | None = None,
@@ -179,7 +201,9 @@ def _check_revision(name: str, revision: str) -> str:
 
 def _only_gguf(folder: Path) -> Path | None:
     """Return a folder's GGUF file. Raises `ModelNotFound` if it has several."""
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() == GGUF)
+    present = [path.name for path in folder.iterdir() if path.suffix.lower() == GGUF]
+    firsts = {parts_of(name)[0] for name in present}
+    files = sorted(folder / name for name in firsts)
     if len(files) > 1:
         names = ", ".join(path.name for path in files[:5])
         raise ModelNotFound(

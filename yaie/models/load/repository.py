@@ -35,6 +35,7 @@ from yaie.models.files.snapshots import (
     list_complete_revisions,
     unknown_revision,
 )
+from yaie.models.files.split_files import parts_of
 from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
@@ -89,9 +90,9 @@ def _look_up(
     try:
         found = find_snapshot(repository, revision, kind)
         if update and found.path is not None and found.path.is_file():
-            from yaie.models.files.gguf.header import read_gguf  # numpy
+            from yaie.models.files.gguf.header import read_model  # numpy
 
-            read_gguf(found.path)
+            read_model(found.path)
         return found, False
     except ModelUnsupported as error:
         if not (update and error.code == "model_damaged"):
@@ -173,7 +174,8 @@ def _download(
         _check_architecture(repository, info.gguf)
         log.info("%s means %s of %d GGUF files", repository, file, len(gguf))
         options["force_download"] = replaces_cached
-        path = Path(hf_hub_download(repository, file, **options))
+        parts = [Path(hf_hub_download(repository, part, **options)) for part in parts_of(file)]
+        path = parts[0]
     else:
         config = hf_hub_download(repository, "config.json", **options)
         path = Path(config).parent

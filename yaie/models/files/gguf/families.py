@@ -63,17 +63,10 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
 
 def find_family(settings: GgufSettings) -> Family:
     """Return the family of a file. Raises `ModelUnsupported` if there is none."""
-    kind = settings.metadata.get("general.type", "model")
+    kind = str(settings.metadata.get("general.type", "model"))
     if kind != "model":
         raise ModelUnsupported(
-            f"{settings.path} holds a GGUF of type {str(kind)[:80]!r}; name the file of a model"
-        )
-    number = int(settings.metadata.get("split.count", 1) or 1)
-    if number > 1:  # later parts have no more
-        part = int(settings.metadata.get("split.no", 0)) + 1
-        raise ModelUnsupported(
-            f"{settings.path} is part {part} of a model in {number} parts; join them by "
-            f"`llama-gguf-split --merge` and name the whole file"
+            f"{settings.path} holds a GGUF of type {kind[:80]!r}; name the file of a model"
         )
     for family in FAMILIES.get(settings.name, ()):
         if family.applies is None or family.applies(settings):

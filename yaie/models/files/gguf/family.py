@@ -87,7 +87,7 @@ def layer_types(period: int, *, always: bool = False) -> Read:
 
 def window(settings: GgufSettings) -> int | None:
     """Return the sliding window; None without one."""
-    return settings.get("attention.sliding_window") or None
+    return settings.count("attention.sliding_window") or None
 
 
 def _num_key_value_heads(settings: GgufSettings) -> int:

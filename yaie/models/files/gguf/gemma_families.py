@@ -130,15 +130,15 @@ _BY_LAYER_OUTSIDE: Tensors = {
 
 
 def _vocab_by_layer(settings: GgufSettings) -> int:
-    rows = settings.tensors.get("per_layer_token_embd.weight")
-    return (rows or settings.tensors["token_embd.weight"]).shape[0]
+    own = "per_layer_token_embd.weight"
+    return settings.rows(own if own in settings.tensors else "token_embd.weight")
 
 
 def _sparsity(settings: GgufSettings) -> list[float]:
     """Return the share of a layer's activations that are zero; files hold its normal quantile."""
-    quantiles = settings.per_layer("activation_sparsity_scale") or [-math.inf]
-    if len(quantiles) == 1:
-        quantiles *= settings.num_layers()
+    quantiles = settings.per_layer("activation_sparsity_scale")
+    if not isinstance(quantiles, list):
+        quantiles = [-math.inf] * settings.num_layers()
     return [round(NormalDist().cdf(quantile), 4) for quantile in quantiles]
 
 
@@ -170,13 +170,13 @@ GEMMA3N = Family(
         "rope_parameters": two_ropes(theta=1_000_000.0),
         "hidden_size_per_layer_input": "embedding_length_per_layer_input",
         "vocab_size_per_layer_input": _vocab_by_layer,
-        "num_kv_shared_layers": lambda settings: settings.get(
+        "num_kv_shared_layers": lambda settings: settings.count(
             "attention.shared_kv_layers", max(0, settings.num_layers() - 20)
         ),
         "activation_sparsity_pattern": _sparsity,
         "altup_active_idx": optional("altup.active_idx", 0),
         "altup_num_inputs": optional("altup.num_inputs", 4),
-        "laurel_rank": lambda settings: settings.tensors["blk.0.laurel_l.weight"].shape[0],
+        "laurel_rank": lambda settings: settings.rows("blk.0.laurel_l.weight"),
     },
     constants=_GELU,
 )
@@ -272,7 +272,7 @@ GEMMA4 = Family(
         "hidden_size_per_layer_input": "embedding_length_per_layer_input",
         "vocab_size_per_layer_input": _vocab_by_layer,
         "num_kv_shared_layers": optional("attention.shared_kv_layers", 0),
-        "enable_moe_block": lambda settings: bool(settings.get("expert_count", 0)),
+        "enable_moe_block": lambda settings: settings.count("expert_count") > 0,
         "num_experts": optional("expert_count"),
         "top_k_experts": optional("expert_used_count"),
         "moe_intermediate_size": optional("expert_feed_forward_length"),

@@ -38,21 +38,23 @@ class GgufSettings:
             if len(unique) != 1:
                 self.refuse(key, "a value for each layer")
             return unique.pop()
+        if isinstance(value, list):
+            self.refuse(key, "a list of names")
         return default if value is None else value
 
     def value(self, key: str) -> Any:
-        """Return a setting that has to be there: a count, a number, a flag or a name."""
+        """Return a setting that has to be there: a count, a number or a flag."""
         found = self.get(key)
-        if type(found) is int and not 0 <= found < 2**31:
-            raise self.damaged(key, "not a count")
-        if found is None or type(found) is float:
-            return self._number(key, found)
-        return found
+        if type(found) is int:
+            return self.count(key)
+        return found if type(found) is bool else self._number(key, found)
 
     def per_layer(self, key: str) -> Any:
         """Return a list with a value for each layer, one value of all, or None."""
         found = self.raw(key)
         if not isinstance(found, np.ndarray):
+            if found is not None and type(found) is not int:
+                raise self.damaged(key, "not a list of numbers")
             return found
         if len(found) < self.num_layers():
             raise self.damaged(key, f"{len(found)} values for {self.num_layers()} layers")
@@ -61,9 +63,10 @@ class GgufSettings:
     def list_of(self, key: str) -> list[Any]:
         """Return the values of all layers, if the file has one for each or one for all."""
         found = self.per_layer(key)
-        if found is None or (type(found) is int and not 0 <= found < 2**31):
-            raise self.damaged(key, "not a count")
-        return found if isinstance(found, list) else [found] * self.num_layers()
+        each = found if isinstance(found, list) else [found] * self.num_layers()
+        if not all(type(one) is int and 0 <= one < 2**31 for one in each):
+            raise self.damaged(key, "not a count for each layer")
+        return each
 
     def size(self, key: str, default: int | None = None) -> int:
         """Return a positive integer."""
@@ -81,10 +84,28 @@ class GgufSettings:
 
     def num_layers(self) -> int:
         """Return the number of layers, without those that predict further tokens."""
-        layers = self.size("block_count") - (self.get("nextn_predict_layers") or 0)
-        if layers < 1:
+        blocks, further = self.size("block_count"), self.count("nextn_predict_layers")
+        if blocks > len(self.tensors):
+            raise self.damaged("block_count", f"more than the {len(self.tensors)} tensors")
+        if further >= blocks:
             raise self.damaged("nextn_predict_layers", "not fewer than the blocks")
-        return layers
+        return blocks - further
+
+    def count(self, key: str, default: int = 0) -> int:
+        """Return a number of things, which may be none."""
+        value = self.get(key, default)
+        if type(value) is not int or not 0 <= value < 2**31:
+            raise self.damaged(key, "not a count")
+        return value
+
+    def rows(self, tensor: str) -> int:
+        """Return the rows of a tensor that has to be there."""
+        if tensor not in self.tensors:
+            raise ModelUnsupported(
+                f"{self.path} is damaged: it lacks {tensor}; download it again",
+                code="model_damaged",
+            )
+        return self.tensors[tensor].shape[0]
 
     def head_dim(self) -> int:
         """Return the width of a head, which keys and values share."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +18,7 @@ import numpy as np
 
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.models.files.gguf.tensor_kinds import KIND_NAMES, KINDS
+from yaie.models.files.split_files import find_parts
 
 MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -69,6 +70,11 @@ class GgufFile:
     tensors: Mapping[str, GgufTensor]  # by name
 
     @property
+    def first_byte(self) -> int:
+        """The place of the first tensor in its file."""
+        return min((tensor.first_byte for tensor in self.tensors.values()), default=0)
+
+    @property
     def paths(self) -> tuple[Path, ...]:
         """The files that hold tensors."""
         return tuple(sorted({tensor.path for tensor in self.tensors.values()})) or (self.path,)
@@ -92,6 +98,29 @@ def read_gguf(path: Path) -> GgufFile:
         raise ModelUnsupported(
             f"{path} cannot be read: {error.strerror}", code="model_damaged"
         ) from None
+
+
+def read_model(path: Path) -> GgufFile:
+    """Read the header of a model in one file, or in parts of which any is named.
+
+    Raises as `read_gguf`, and `ModelNotFound` for a part that is absent.
+    """
+    files = [read_gguf(part) for part in find_parts(path)]
+    count = files[0].metadata.get("split.count", 1) or 1
+    if count != len(files) and len(files) == 1:
+        raise ModelUnsupported(
+            f"{path} is part of a model in {count} files, and its name lacks the number of its "
+            f"part; name the files as in MODEL-00001-of-{str(count)[:5]:0>5}.gguf"
+        )
+    tensors: dict[str, GgufTensor] = {}
+    for number, file in enumerate(files):
+        stated = file.metadata.get("split.no", 0), file.metadata.get("split.count", 1) or 1
+        if stated != (number, len(files)):
+            raise _report_damage(file.path, f"it is not part {number + 1} of {len(files)}")
+        if twice := tensors.keys() & file.tensors.keys():
+            raise _report_damage(file.path, f"{min(twice)[:80]!r} is in an earlier part too")
+        tensors |= file.tensors
+    return replace(files[0], tensors=tensors)
 
 
 class _Header:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from yaie.base.errors import ConfigError, ModelNotFound, ModelUnsupported
+from yaie.models.files.split_files import find_parts
 
 LINK = "model.gguf"  # in the folder
 
@@ -24,13 +25,17 @@ LINK = "model.gguf"  # in the folder
 def folder_of_gguf(path: Path) -> Path:
     """Return the model folder of a file; make it if it is missing.
 
+    Any part of a split model stands for all.
+
     Raises `ModelUnsupported` for a damaged or unsupported file, `ConfigError` for a cache that
     cannot be written.
     """
     target = path.resolve()  # a blob without a suffix, if the file is in the hub's cache
     path = target if target.suffix == path.suffix else path.absolute()
     try:
-        folder = cache_folder("gguf") / _name(path)
+        parts = find_parts(path)
+        path = parts[0]
+        folder = cache_folder("gguf") / _name(parts)
     except FileNotFoundError:
         raise ModelNotFound(f"{path} does not exist") from None
     except OSError as error:
@@ -63,24 +68,26 @@ def cache_folder(name: str) -> Path:
         ) from None
 
 
-def _name(path: Path) -> str:
-    """Return the name of a file's folder: a new one once the file or this code changes."""
-    status = path.stat()
-    digest = hashlib.sha256(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
+def _name(parts: list[Path]) -> str:
+    """Return the name of a model's folder: a new one once a file or this code changes."""
+    digest = hashlib.sha256()
+    for path in parts:
+        status = path.stat()
+        digest.update(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    stem = re.sub(r"[^\w.-]+", "-", path.stem)[:80]
+    stem = re.sub(r"[^\w.-]+", "-", parts[0].stem)[:80]
     return f"{stem}-{digest.hexdigest()[:16]}"
 
 
 def _texts(path: Path) -> dict[str, str]:
     """Return the files of the folder by name."""
     # These import numpy, which light commands do without.
-    from yaie.models.files.gguf.header import read_gguf
+    from yaie.models.files.gguf.header import read_model
     from yaie.models.files.gguf.hf_config import read_gguf_config, read_gguf_generation
     from yaie.models.files.gguf.hf_tokenizer import read_vocabulary
 
-    file = read_gguf(path)
+    file = read_model(path)
     config = read_gguf_config(file)
     vocabulary = read_vocabulary(file)
     settings = vocabulary.settings | {"model_max_length": config["max_position_embeddings"]}

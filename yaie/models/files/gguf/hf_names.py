@@ -19,6 +19,7 @@ from yaie.models.files.gguf.tensor_kinds import KINDS
 
 _IN_BLOCK = re.compile(r"blk\.(\d+)\.")
 _IN_THE_CONFIG = {FREQUENCIES, *FACTORS}
+_OF_IMAGES = ("v.", "mm.", "a.")  # encoders of images and audio, in one file with the text
 _QKV, _PARTS_OF_QKV = "attn_qkv", ("attn_q", "attn_k", "attn_v")
 
 
@@ -65,6 +66,8 @@ def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTe
     further = settings.size("block_count")
     for name in file.tensors.keys() - naming.used - _IN_THE_CONFIG:
         found = _IN_BLOCK.match(name)
+        if name.startswith(_OF_IMAGES):
+            continue
         if found is None or not count <= int(found[1]) < further:
             raise ModelUnsupported(
                 f"{file.path} holds {name[:80]!r}, a tensor that models of its architecture "

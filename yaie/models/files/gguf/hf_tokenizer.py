@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, processors
 
 from yaie.base.errors import ModelUnsupported, first_line
@@ -51,7 +52,7 @@ def read_vocabulary(file: GgufFile) -> Vocabulary:
     Raises `ModelUnsupported` for a damaged one, and for an unsupported kind or pre-tokenizer.
     """
     tokens = _Tokens(file)
-    kind = file.metadata.get("tokenizer.ggml.model")
+    kind = str(file.metadata.get("tokenizer.ggml.model"))
     if kind == "gpt2":
         pre, tokenizer = _byte_level(tokens)
         adds_bos = pre.adds_bos
@@ -60,7 +61,7 @@ def read_vocabulary(file: GgufFile) -> Vocabulary:
         tokenizer, adds_bos = _sentencepiece(tokens, merges), True
     else:
         raise ModelUnsupported(
-            f"{file.path} has a tokenizer of the kind {str(kind)[:80]!r}, and gpt2, llama and "
+            f"{file.path} has a tokenizer of the kind {kind[:80]!r}, and gpt2, llama and "
             f"gemma4 are supported; use the model's safetensors folder instead"
         )
     tokenizer.add_special_tokens(tokens.added(special=True))
@@ -76,7 +77,12 @@ class _Tokens:
         self.file = file
         self.texts = self._list("tokens", str)
         types = self.get("token_type")
-        self.types: list[int] = [1] * len(self.texts) if types is None else list(map(int, types))
+        if not isinstance(types, np.ndarray | list | None):
+            raise self.damaged("its types of tokens are no list")
+        try:
+            self.types = [1] * len(self.texts) if types is None else list(map(int, types))
+        except (ValueError, OverflowError):
+            raise self.damaged("its types of tokens hold other values") from None
         if len(self.types) != len(self.texts):
             raise self.damaged(f"{len(self.types)} types of {len(self.texts)} tokens")
         ends = set(_ENDS)
@@ -96,7 +102,7 @@ class _Tokens:
     def scores(self) -> list[float]:
         """Return the score of each token."""
         scores = self.get("scores")
-        if scores is None or len(scores) != len(self.texts):
+        if not isinstance(scores, np.ndarray) or len(scores) != len(self.texts):
             raise self.damaged("it lacks a score for each token")
         return [float(score) for score in scores]
 
@@ -215,7 +221,7 @@ def _add_ends(tokenizer: Tokenizer, tokens: _Tokens, adds_bos: bool) -> None:
     pieces, special = ["$A"], []
     for name, default in (("bos", adds_bos), ("eos", False)):
         wanted, token_id = tokens.get(f"add_{name}_token"), tokens.id_of(name)
-        if (default if wanted is None else wanted) and token_id is not None:
+        if (wanted if type(wanted) is bool else default) and token_id is not None:
             pieces.insert(0 if name == "bos" else len(pieces), tokens.texts[token_id])
             special.append((tokens.texts[token_id], token_id))
     if special:
@@ -235,17 +241,22 @@ def _settings(tokens: _Tokens) -> dict[str, Any]:
         token_id = tokens.id_of(name)
         if token_id is not None:
             found[f"{role}_token"] = tokens.texts[token_id]
-    template = tokens.file.metadata.get("tokenizer.chat_template")
+    template = _text(tokens, "tokenizer.chat_template")
     others = tokens.file.metadata.get("tokenizer.chat_templates")
     named = [
         {"name": name, "template": text}
         for name in (others if isinstance(others, list) else [])
-        if (text := tokens.file.metadata.get(f"tokenizer.chat_template.{name}"))
+        if (text := _text(tokens, f"tokenizer.chat_template.{name}"))
     ]
     default = [{"name": "default", "template": template}] if template else []
     if chat_template := template if not named else [*default, *named]:
         found["chat_template"] = chat_template
     return found
+
+
+def _text(tokens: _Tokens, key: str) -> str | None:
+    found = tokens.file.metadata.get(key)
+    return found if isinstance(found, str) else None
 
 
 def _ends(tokens: _Tokens) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from yaie.models.files.gguf.header import GgufTensor, read_gguf
+from yaie.models.files.gguf.header import GgufTensor, read_model
 from yaie.models.files.gguf.hf_config import read_gguf_config
 from yaie.models.files.gguf.hf_names import NamedTensor, name_tensors
 from yaie.models.files.gguf.tensor_kinds import decode
@@ -56,7 +56,7 @@ def unread_weights(path: Path, dtype: torch.dtype) -> dict[str, UnreadTensor]:
 
     Raises `ModelUnsupported`.
     """
-    file = read_gguf(path)
+    file = read_model(path)
     named = name_tensors(file, read_gguf_config(file))
     files = {path: map_bytes(path) for path in file.paths}
     return {name: UnreadTensor(tensor, files, dtype) for name, tensor in named.items()}

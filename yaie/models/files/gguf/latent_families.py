@@ -92,7 +92,7 @@ DEEPSEEK2 = Family(
     fields={
         **_FIELDS,
         "topk_method": lambda settings: (
-            "group_limited_greedy" if settings.get("expert_group_count", 1) > 1 else "greedy"
+            "group_limited_greedy" if settings.count("expert_group_count", 1) > 1 else "greedy"
         ),
     },
     constants={"hidden_act": "silu"},
