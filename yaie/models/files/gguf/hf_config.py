@@ -69,7 +69,7 @@ def read_gguf_config(file: GgufFile) -> dict[str, Any]:
         config[field] = read(settings) if callable(read) else settings.value(read)
     for key, neutral in _NEUTRAL.items():
         expected = family.expected.get(key, neutral)
-        value = settings.raw(key) if key not in settings.used or key in family.expected else None
+        value = settings.get(key) if key not in settings.used or key in family.expected else None
         if value is not None and value not in expected:
             settings.refuse(key, str(value))
     for name in ("bos", "eos"):
