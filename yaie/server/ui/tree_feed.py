@@ -43,6 +43,7 @@ _ASK_S = 10.0
 _MOST_PAGES = 64
 _MOST_WAITING = 16  # events that a slow page may leave unread
 _SHOWN_CALLS = 12
+_MOST_NAME_CHARS = 64
 
 
 class Page:
@@ -204,7 +205,12 @@ class TreeFeed:
     def _rows_for(self, view: TreeView, viewer: Viewer) -> dict[int, Row]:
         if self._texts is None:
             self._texts = NodeTexts(self._model.tokenizer)
-        return rows_of(view, viewer, self._texts, self._service.keyring.public_name)
+        return rows_of(view, viewer, self._texts, self._name_of)
+
+    def _name_of(self, tenant: str) -> str:
+        """Return a tenant's name: the client's own where no key is needed, else the public one."""
+        keyring = self._service.keyring
+        return keyring.public_name(tenant) if keyring.is_needed else tenant[:_MOST_NAME_CHARS]
 
     def _hello(self, viewer: Viewer) -> dict[str, Any]:
         model, settings = self._model, self._service.settings
@@ -259,11 +265,11 @@ class TreeFeed:
         view = self._view
         if view is None or not (stats.num_running or stats.num_waiting):
             return {"requests": [], "more": {"n": 0, "tokens": 0}}
-        name_of, names = self._service.keyring.public_name, self._service.active.names()
+        names = self._service.active.names()
         shown = [each for each in view.requests if viewer.tenant in (None, each.tenant)]
         hidden = len(view.requests) - len(shown) + view.num_more
         return {
-            "requests": [_request(each, name_of, names) for each in shown],
+            "requests": [_request(each, self._name_of, names) for each in shown],
             "more": {"n": hidden, "tokens": view.num_more_tokens},
         }
 
@@ -279,7 +285,7 @@ class TreeFeed:
         return {
             "id": call.id,
             "at": call.at,
-            "tenant": self._service.keyring.public_name(call.tenant),
+            "tenant": self._name_of(call.tenant),
             "prompt": call.num_prompt,
             "cached": call.num_cached,
             "output": call.num_output,

@@ -29,7 +29,8 @@ function take(name, data) {
   } else if (name === "tree" || name === "delta") takeTree(data, name === "tree");
   else if (name === "now") {
     const wasDown = state.isDown;
-    state.isDown = ["dead", "failed", "stalled"].includes(data.state);
+    // An engine that starts again has a reason: its end.
+    state.isDown = ["dead", "failed", "stalled"].includes(data.state) || (data.state === "starting" && Boolean(data.reason));
     if (state.isDown && !wasDown) drawLostRequests();
     state.now = state.isDown ? { ...data, requests: [] } : data;
     if (data.point) takePoint(data.point);
@@ -77,20 +78,24 @@ const STATES = { starting: "Loading", ready: "Ready", draining: "Stopping", dead
 function drawState() {
   const { now } = state;
   if (!now) return;
-  const name = now.state === "ready" && now.running ? "Busy" : /** @type {Record<string, string>} */ (STATES)[now.state] || now.state;
-  $("#st").textContent = now.state === "starting" && now.reason ? `Loading · ${now.reason}` : name;
+  const isAgain = state.isDown && now.state === "starting";
+  const name = isAgain ? "Starting again" : now.state === "ready" && now.running ? "Busy" : /** @type {Record<string, string>} */ (STATES)[now.state] || now.state;
+  $("#st").textContent = name;
   $("#state").dataset.s = state.isDown ? "bad" : now.state === "ready" ? "ok" : "wait";
   $("#up").textContent = `up ${duration(now.up_s)}`;
   const banner = $("#banner");
   if (state.isDown && !banner.dataset.shown) {
     banner.dataset.shown = "1";
     const at = new Date().toLocaleTimeString("en-GB");
-    fill(banner, h("div", {}, h("b", {}, `The engine stopped at ${at}.`), ` ${now.reason || "It is being started again."} The page shows the last state it saw.`));
+    fill(banner, h("div", {}, h("b", {}, `The engine stopped at ${at}.`), ` ${sentence(now.reason)}It is started again, with an empty cache. The page shows the last state it saw.`));
   } else if (!state.isDown && banner.dataset.shown) {
     delete banner.dataset.shown;
     fill(banner);
   }
 }
+
+/** @param {string} reason */
+const sentence = (reason) => (reason ? `${reason[0].toUpperCase()}${reason.slice(1)}${reason.endsWith(".") ? "" : "."} ` : "");
 
 function drawSummary() {
   const { now, hello } = state;
