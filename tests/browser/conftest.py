@@ -32,7 +32,8 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def browser(chromium: Browser) -> Browser:
     chromium.resize(1280)
-    chromium.errors()  # those of the test before
+    chromium.driver.get("about:blank")  # the page of the test before retries its server
+    chromium.errors()
     return chromium
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from yaie.base.errors import AuthenticationFailed
-from yaie.server.http.api_keys import has_admin_key
+from yaie.server.http.api_keys import has_admin_key, read_keys
 from yaie.server.http.http_errors import NotFound
 from yaie.server.models.service import Service
 
@@ -42,9 +42,8 @@ def viewer_of(request: Request) -> Viewer:
     is_admin = has_admin_key(request.scope, settings.admin_key)
     tenant: str | None = getattr(request.state, "tenant", None)
     if settings.has_keys and tenant is None and not is_admin:
-        raise AuthenticationFailed(
-            "the page needs an API key or the admin key; send Authorization: Bearer <key>"
-        )
+        fact = "the key is wrong" if read_keys(request.scope) else "the page needs a key"
+        raise AuthenticationFailed(f"{fact}; enter an API key or the admin key of this server")
     is_open = is_admin or not settings.has_keys
     return Viewer(
         owner=None if is_open else tenant,
