@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ray.scripted_replicas import INFO, ScriptedReplicas
-from yaie.base.queries import Branch, Branches, CacheDescription, Flushed
+from yaie.base.queries import (
+    Branch,
+    Branches,
+    CacheDescription,
+    Flushed,
+    TreeView,
+    ViewedNode,
+    ViewedRequest,
+)
 from yaie.base.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats
 from yaie.ray.replica_totals import ReplicaTotals, add_stats, merge_answers, whole_info
 
@@ -96,3 +104,22 @@ def test_numbers_and_branches_of_answers_are_added() -> None:
     branch = Branch((1,), 0, 1, 0, 0, 0, 1, 1)
     found = merge_answers([Branches((branch,), 1, 5, True), Branches((branch,), 2, 4, False)])
     assert found == Branches((branch, branch), 3, 5, False)
+
+
+def test_views_of_replicas_stand_side_by_side() -> None:
+    top = ViewedNode(1, 0, "ada", False, 0, 5, 2, 1.0, 1, 0, b"")
+    leaf = ViewedNode(2, 1, "ada", False, 5, 7, 1, 1.0, 1, 3, b"")
+    request = ViewedRequest("a", "", "", True, 12, 5, 1, 0.5, 2)
+    view = TreeView((top, leaf), (request,), 9, 12, 4, 40, (), {"ada": 12}, 0.001)
+    found = merge_answers([view, view, view])
+    assert isinstance(found, TreeView)
+    assert len({each.number for each in found.nodes}) == 6
+    by_number = {each.number: each for each in found.nodes}
+    for each in found.nodes:
+        above = by_number[each.parent] if each.parent else None
+        assert (above is None) == (each.start == 0)
+        assert above is None or above.num_tokens == 5
+    tips = {by_number[each.node].num_tokens for each in found.requests}
+    assert tips == {7}
+    assert (found.num_nodes, found.num_held, found.num_more) == (27, 36, 12)
+    assert found.held_by_owner == {"ada": 36}

@@ -6,9 +6,12 @@ poll may come back, and counts once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from yaie.base.queries import (
     Answer,
@@ -16,6 +19,7 @@ from yaie.base.queries import (
     CacheDescription,
     Explanation,
     Flushed,
+    TreeView,
 )
 from yaie.base.stats import EngineStats, TenantStats, WaitStats, metrics
 from yaie.base.types import EngineInfo, EngineState
@@ -115,10 +119,45 @@ def merge_answers(answers: Sequence[Answer]) -> Answer:
             clock=max(each.clock for each in every),
             is_complete=all(each.is_complete for each in every),
         )
+    if isinstance(first, TreeView):
+        return _merge_views([each for each in answers if isinstance(each, TreeView)])
     if isinstance(first, CacheDescription | Flushed):
         names = first.__struct_fields__
         return type(first)(**{name: sum(getattr(e, name) for e in answers) for name in names})
     return first
+
+
+def _merge_views(views: Sequence[TreeView]) -> TreeView:
+    """Return the replicas' views side by side; each replica's nodes keep different numbers."""
+    count = len(views)
+
+    def number_in(at: int, number: int) -> int:
+        return number * count + at if number else 0
+
+    held: Counter[str] = Counter()
+    for view in views:
+        held.update(view.held_by_owner)
+    return TreeView(
+        nodes=tuple(
+            msgspec.structs.replace(
+                node, number=number_in(at, node.number), parent=number_in(at, node.parent)
+            )
+            for at, view in enumerate(views)
+            for node in view.nodes
+        ),
+        requests=tuple(
+            msgspec.structs.replace(each, node=number_in(at, each.node))
+            for at, view in enumerate(views)
+            for each in view.requests
+        ),
+        num_nodes=sum(view.num_nodes for view in views),
+        num_held=sum(view.num_held for view in views),
+        num_more=sum(view.num_more for view in views),
+        num_more_tokens=sum(view.num_more_tokens for view in views),
+        misses=tuple(miss for view in views for miss in view.misses),
+        held_by_owner=dict(held),
+        seconds=max(view.seconds for view in views),
+    )
 
 
 def _num_held(explanation: Explanation) -> int:
