@@ -13,16 +13,20 @@ from safetensors.torch import load_file, save_file
 
 from tests.conformance.case import Case, save
 from tests.conformance.mixtures import MIXTURES
+from tests.models.float_files import MXFP4, write_mxfp4, write_twins
 from yaie.base.errors import ModelUnsupported
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import experts_of
+from yaie.models.files.checkpoint import read_checkpoint
+from yaie.models.load.expert_tensors import find_experts
 from yaie.models.load.loader import load_model
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.native.packed_experts import PackedExperts, read_layout
 from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 BY_NAME = {case.name: case for case in MIXTURES}
 KINDS = ["int8", "int4"]
@@ -175,4 +179,48 @@ def test_unknown_experts_stay_plain(tmp_path: Path, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING):
         loaded = load_model(config_for(tmp_path, "int8"))
     assert not find_packed(loaded)
-    assert "experts of Qwen3MoeForCausalLM are not quantized: its activation" in caplog.text
+    assert "experts of Qwen3MoeForCausalLM are not packed: its activation" in caplog.text
+
+
+def make_mxfp4(folder: Path) -> tuple[Path, Path]:
+    """Write gpt-oss as published, and its twin in bfloat16."""
+    return write_twins(BY_NAME["gpt-oss"], write_mxfp4, MXFP4, folder, only=".experts.")
+
+
+@pytest.mark.parametrize("kind", [None, "int8"])
+def test_experts_in_mxfp4_stay_as_they_are_stored(kind: str | None, tmp_path: Path) -> None:
+    stored, wide = make_mxfp4(tmp_path)
+    loaded = load_model(config_for(stored, kind))
+    packed = find_packed(loaded)
+    assert {each.kind for each in packed} == {"mxfp4"}
+    assert loaded.metadata.quantization == ("mxfp4" if kind is None else "int8+mxfp4")
+    twin = load_model(config_for(wide, None), may_pack=False)
+    assert twin.model is not None
+    for name, module in experts_of(twin.model).items():
+        assert error_of_experts(loaded.model.get_submodule(name), module.float()) < 0.03  # type: ignore[union-attr]
+    planned, found = loaded.metadata.planned_weight_bytes, loaded.metadata.weight_bytes
+    assert abs(planned - found) < 0.05 * found
+    assert loaded.metadata.num_parameters == twin.metadata.num_parameters
+
+
+def test_numbers_of_mxfp4_are_those_of_its_twin(tmp_path: Path) -> None:
+    stored, wide = make_mxfp4(tmp_path)
+    twin = load_model(config_for(wide, None), may_pack=False).model
+    assert twin is not None
+    for source in find_experts(twin, read_checkpoint(stored).tensors):
+        for part in ("gate_up_proj", "down_proj"):
+            for index, joined in enumerate(twin.get_parameter(f"{source.name}.{part}")):
+                found = source.read(index, part)
+                assert isinstance(found, QuantizedWeight)
+                expected = source.layout.matrix(joined, is_gated=part == "gate_up_proj")
+                assert torch.equal(found.dequantize(torch.float32), expected.float())
+
+
+def test_a_scale_of_mxfp4_that_is_not_finite_is_refused(tmp_path: Path) -> None:
+    stored, _ = make_mxfp4(tmp_path)
+    file = stored / "model.safetensors"
+    tensors = load_file(file)
+    tensors["model.layers.1.mlp.experts.down_proj_scales"][3, 0, 0] = 255
+    save_file(tensors, file, {"format": "pt"})
+    with pytest.raises(ModelUnsupported, match="its scales are not finite"):
+        load_model(config_for(stored, None))

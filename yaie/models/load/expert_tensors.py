@@ -22,9 +22,16 @@ from yaie.base.errors import ModelUnsupported
 from yaie.models.architecture.moe import experts_of
 from yaie.models.files.checkpoint import DTYPES, ELEMENT_BYTES, StoredTensor
 from yaie.models.native.packed_experts import ExpertsLayout, UnknownExperts, read_layout
+from yaie.models.quantization.float_formats import BLOCKS
+from yaie.models.quantization.quantized_weights import QuantizedWeight
+from yaie.models.quantization.tensor_shapes import damage_error
 
 _NUMBERS = re.compile(r"(\d+)")
-_WEIGHTS = ("gate_up_proj", "down_proj")
+_DTYPES = {**DTYPES, "U8": "uint8"}
+# mxfp4 exponents in float32: 255 is not a number, and 0 is 2^-127, which is subnormal.
+_NOT_A_NUMBER = 255
+_MANTISSA_BITS = 23
+_LEAST_POWER = 0x00400000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,21 +70,61 @@ class JoinedParameter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Mxfp4Parameter:
+    """All experts' weights in mxfp4, as gpt-oss publishes them."""
+
+    blocks: StoredTensor  # uint8 [experts, outputs, groups, 16], the first of two codes below
+    exponents: StoredTensor  # uint8 [experts, outputs, groups]
+
+    def read(self, index: int) -> QuantizedWeight:
+        """Return one expert's weights [outputs, inputs]. Raises `ModelUnsupported` for NaN."""
+        pairs, exponents = (_read(each, index)[0] for each in (self.blocks, self.exponents))
+        if bool((exponents == _NOT_A_NUMBER).any()):
+            raise damage_error(self.blocks.name.removesuffix(BLOCKS), "its scales are not finite")
+        codes = torch.stack((pairs & 0xF, pairs >> 4), dim=-1).view(len(pairs), -1)
+        bits = exponents.int() << _MANTISSA_BITS
+        powers = torch.where(bits == 0, _LEAST_POWER, bits).view(torch.float32)
+        return QuantizedWeight(4, codes, powers, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ExpertSource:
     """The experts of one layer."""
 
     name: str  # the module of experts in the model
     layout: ExpertsLayout
-    parameters: Mapping[str, JoinedParameter]
+    parameters: Mapping[str, JoinedParameter | Mxfp4Parameter]
 
-    def read(self, index: int, part: str) -> torch.Tensor | None:
-        """Return an expert's weights [outputs, inputs], or bias [outputs]; None without a bias.
+    @property
+    def kind(self) -> str | None:
+        """The type of weights that stay as they are stored; None for plain weights."""
+        is_mxfp4 = isinstance(self.parameters["down_proj"], Mxfp4Parameter)
+        return "mxfp4" if is_mxfp4 else None
+
+    def read(self, index: int, part: str) -> torch.Tensor | QuantizedWeight:
+        """Return an expert's weights [outputs, inputs], gates first.
 
         Raises `ModelUnsupported` for numbers that are not finite.
         """
+        parameter = self.parameters[part]
+        if isinstance(parameter, JoinedParameter):
+            return self._read_plain(index, part, parameter)
+        weight = parameter.read(index)
+        if not (part.startswith("gate_up") and self.layout.is_interleaved):
+            return weight
+        values, scales = (
+            torch.cat((rows[::2], rows[1::2])) for rows in (weight.values, weight.scales)
+        )
+        return QuantizedWeight(4, values, scales, None)
+
+    def read_bias(self, index: int, part: str) -> torch.Tensor | None:
+        """Return an expert's bias [outputs], gates first; None if it has none."""
         parameter = self.parameters.get(part)
-        if parameter is None:
+        if not isinstance(parameter, JoinedParameter):
             return None
+        return self._read_plain(index, part, parameter)
+
+    def _read_plain(self, index: int, part: str, parameter: JoinedParameter) -> torch.Tensor:
         found = parameter.read(index)
         if not bool(torch.isfinite(found.sum(dtype=torch.float32))):
             raise ModelUnsupported(
@@ -91,8 +138,13 @@ class ExpertSource:
     @property
     def names(self) -> set[str]:
         """The checkpoint's names of all tensors."""
-        groups = (group for each in self.parameters.values() for group in each.tensors.values())
-        return {tensor.name for group in groups for tensor in group}
+        found = set()
+        for each in self.parameters.values():
+            if isinstance(each, Mxfp4Parameter):
+                found |= {each.blocks.name, each.exponents.name}
+            else:
+                found |= {tensor.name for group in each.tensors.values() for tensor in group}
+        return found
 
 
 def find_experts(model: Any, tensors: Mapping[str, StoredTensor]) -> list[ExpertSource]:
@@ -109,9 +161,12 @@ def find_experts(model: Any, tensors: Mapping[str, StoredTensor]) -> list[Expert
 
 def _source(name: str, module: nn.Module, joined: Mapping[str, dict[str, Any]]) -> ExpertSource:
     layout = read_layout(module)
-    parameters = {}
+    parameters: dict[str, JoinedParameter | Mxfp4Parameter] = {}
     for part, parameter in module.named_parameters():
-        found = joined.get(f"{name}.{part}")
+        found, blocks = joined.get(f"{name}.{part}"), joined.get(f"{name}.{part}{BLOCKS}")
+        if found is None and blocks is not None:
+            parameters[part] = _mxfp4_parameter(blocks, joined.get(f"{name}.{part}_scales"))
+            continue
         if found is None:
             raise UnknownExperts("its experts are stored in another way")
         each = JoinedParameter(tuple(parameter.shape), found["tensors"], found["converter"])
@@ -123,6 +178,14 @@ def _source(name: str, module: nn.Module, joined: Mapping[str, dict[str, Any]]) 
             raise UnknownExperts("its experts are stored in another way") from error
         parameters[part] = each
     return ExpertSource(name, layout, parameters)
+
+
+def _mxfp4_parameter(blocks: dict[str, Any], scales: dict[str, Any] | None) -> Mxfp4Parameter:
+    """Return a parameter by tensors whose shapes `find_mxfp4` has checked."""
+    (values,), (exponents,) = (
+        next(iter(each["tensors"].values())) for each in (blocks, scales or {"tensors": {"": ()}})
+    )
+    return Mxfp4Parameter(values, exponents)
 
 
 def _join(model: Any, tensors: Mapping[str, StoredTensor]) -> dict[str, dict[str, Any]]:
@@ -146,7 +209,8 @@ def _join(model: Any, tensors: Mapping[str, StoredTensor]) -> dict[str, dict[str
                 converter, pattern = each, found
                 break
         if target not in wanted:
-            target = prefix + target if prefix + target in wanted else target.removeprefix(prefix)
+            others = (prefix + target, target.removeprefix(prefix))
+            target = next((each for each in others if each in wanted), target)
         place = joined.setdefault(target, {"tensors": {}, "converter": converter})
         place["tensors"].setdefault(pattern, []).append(tensors[name])
     return joined
@@ -169,12 +233,12 @@ def _read_expert(
     raise UnknownExperts(f"{len(listed)} tensors are stored for {num_experts} experts")
 
 
-def _read(tensor: StoredTensor, index: int | None, *, on_meta: bool) -> torch.Tensor:
+def _read(tensor: StoredTensor, index: int | None, *, on_meta: bool = False) -> torch.Tensor:
     """Return a tensor, or one slice [1, ...] of it, in new memory."""
     if tensor.is_changed:
         raise UnknownExperts("its experts are changed when they are read")
     shape = tensor.shape if index is None else (1, *tensor.shape[1:])
-    dtype: torch.dtype = getattr(torch, DTYPES[tensor.kind])
+    dtype: torch.dtype = getattr(torch, _DTYPES[tensor.kind])
     if on_meta:
         return torch.empty(shape, dtype=dtype, device="meta")
     found = torch.empty(shape, dtype=dtype)

@@ -41,11 +41,11 @@ from yaie.models.architecture.support import check_supported, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
 from yaie.models.architecture.text_weights import HEAD
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
-from yaie.models.load.expert_tensors import ExpertSource, find_experts
+from yaie.models.load.expert_tensors import ExpertSource
 from yaie.models.load.folder import ModelFolder, open_folder
 from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
 from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, format_size, plan_for
-from yaie.models.load.packed_experts import pack_experts
+from yaie.models.load.packed_experts import experts_to_pack, pack_experts
 from yaie.models.load.placement import (
     resolve_context_len,
     resolve_device,
@@ -59,7 +59,6 @@ from yaie.models.load.weight_sizes import (
     estimate_weights,
     is_gpu,
 )
-from yaie.models.native.packed_experts import UnknownExperts
 from yaie.models.native.packing import KINDS
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
@@ -90,6 +89,10 @@ class _Source:
     settings: dict[str, Any]  # config with its class's defaults filled in
     layout: QuantizedLayout | None  # quantized checkpoints only
     text: CalibrationText | None  # to calibrate by
+
+    def layout_besides(self, target: WeightFormat) -> QuantizedLayout | None:
+        """Return the quantized layers besides experts that are packed as they are read."""
+        return None if target.experts else self.layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +209,13 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     is_plain = source.layout is None or source.layout.is_widened
     kernels = _packing_kernels(config, device, dtype) if may_pack else None
     experts: tuple[ExpertSource, ...] = ()
-    if is_plain and config.quantization is not None:
+    is_mxfp4 = source.layout is not None and source.layout.stored_kind == "mxfp4"
+    if is_plain and (config.quantization is not None or (is_mxfp4 and kernels is not None)):
         model = build_without_weights(source.architecture, source.hf_config)
-        if kernels is not None and source.layout is None:
-            experts = _find_experts(source, model)
-        quantized = _estimate_rounding(config.quantization, model, experts)
+        if kernels is not None and (source.layout is None or is_mxfp4):
+            experts = experts_to_pack(model, source.architecture, source.folder)
+        if config.quantization is not None or experts:
+            quantized = _estimate_rounding(config.quantization, model, experts)
         if source.text is not None:
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
     return WeightFormat(
@@ -240,21 +245,21 @@ def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -
     try:
         plan = budget.plan(per_token)
     except NotEnoughMemory as error:
-        raise _with_stored_size(error, source) from None
+        raise _with_stored_size(error, source, target) from None
     fit_to_pool(config, target.context_len, plan)
-    peak = estimate_peak(checkpoint, source.layout, target)
+    peak = estimate_peak(checkpoint, source.layout_besides(target), target)
     calibration = target.calibration
     if peak > plan.free and calibration is not None and calibration.is_default:
         log.warning("int4 is not calibrated: that would take %s", format_size(calibration.nbytes))
         budget = replace(budget, target=replace(target, calibration=None))
-        peak = estimate_peak(checkpoint, source.layout, budget.target)
+        peak = estimate_peak(checkpoint, source.layout_besides(budget.target), budget.target)
     if peak > plan.free:
         does_not_fit = NotEnoughMemory(
             "the model does not fit: loading its weights takes "
             f"{format_size(peak)} of {format_size(plan.free)} free on {plan.device}; "
             "use a smaller model or free some memory"
         )
-        raise _with_stored_size(does_not_fit, source)
+        raise _with_stored_size(does_not_fit, source, target)
     log.info(
         "loading %s (%s, %s, KV %s): %s",
         *(source.folder.path, source.folder.architecture, target.dtype, target.kv_dtype, plan),
@@ -262,14 +267,17 @@ def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -
     return budget
 
 
-def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemory:
+def _with_stored_size(
+    error: NotEnoughMemory, source: _Source, target: WeightFormat
+) -> NotEnoughMemory:
     """Add the file size to the memory error of a model that is widened at load."""
-    if source.layout is None or not source.layout.is_widened:
+    layout = source.layout_besides(target)
+    if layout is None or not layout.is_widened:
         return error
     stored = format_size(source.folder.checkpoint.nbytes)
     return NotEnoughMemory(
         f"{error.message}. Its files take {stored}: no kernel computes in "
-        f"{source.layout.stored_kind}, so these weights are widened",
+        f"{layout.stored_kind}, so these weights are widened",
         param=error.param,
     )
 
@@ -281,13 +289,12 @@ def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch
         source.folder,
         source.hf_config,
         target.dtype,
-        source.layout,
+        source.layout_besides(target),
         experts=target.experts,
     )
     if target.experts:
         kernels = _packing_kernels(config, target.device, target.dtype)
         assert kernels is not None
-        assert config.quantization is not None
         pack_experts(model, target.experts, config.quantization, kernels)
     switch = longrope_switch(source.settings)
     if switch is not None and target.context_len > switch:
@@ -350,23 +357,13 @@ def _inspect(
     )
 
 
-def _find_experts(source: _Source, model: torch.nn.Module) -> tuple[ExpertSource, ...]:
-    """Return the experts that are packed as they are read; log why if there are none."""
-    if source.folder.checkpoint.gguf is not None:
-        return ()
-    try:
-        return tuple(find_experts(model, source.folder.checkpoint.tensors))
-    except UnknownExperts as reason:
-        log.warning("the experts of %s are not quantized: %s", source.architecture, reason)
-        return ()
-
-
 def _estimate_rounding(
-    kind: str, model: torch.nn.Module, experts: Sequence[ExpertSource]
+    kind: str | None, model: torch.nn.Module, experts: Sequence[ExpertSource]
 ) -> RoundingEstimate:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
-    rounding = estimate_rounding(model, kind, {each.name: each.layout for each in experts})
-    if rounding.share_left > _LARGE_SHARE_LEFT:
+    packed = {each.name: (each.layout, each.kind) for each in experts}
+    rounding = estimate_rounding(model, kind, packed)
+    if kind is not None and rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "
             "counted): it quantizes plain linear layers, and experts that the kernel library "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,8 @@ from torch import nn
 
 from yaie.base.errors import ModelUnsupported
 from yaie.kernels.library import Library
-from yaie.models.load.expert_tensors import ExpertSource
+from yaie.models.load.expert_tensors import ExpertSource, find_experts
+from yaie.models.load.folder import ModelFolder
 from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExperts
 from yaie.models.native.packing import Packer
 from yaie.models.quantization.quantize import quantize_weight
@@ -19,6 +20,22 @@ from yaie.models.quantization.quantized_weights import QuantizedWeight
 from yaie.process.progress import report_each
 
 log = logging.getLogger(__name__)
+
+
+def experts_to_pack(
+    model: nn.Module, architecture: str, folder: ModelFolder
+) -> tuple[ExpertSource, ...]:
+    """Return the experts that are packed as they are read; log why if there are none.
+
+    model: on the meta device.
+    """
+    if folder.checkpoint.gguf is not None:
+        return ()
+    try:
+        return tuple(find_experts(model, folder.checkpoint.tensors))
+    except UnknownExperts as reason:
+        log.warning("the experts of %s are not packed: %s", architecture, reason)
+        return ()
 
 
 def prepare_class(model_class: Any, sources: Sequence[ExpertSource]) -> Any:
@@ -34,18 +51,20 @@ def prepare_class(model_class: Any, sources: Sequence[ExpertSource]) -> Any:
 
 
 def pack_experts(
-    model: nn.Module, sources: Sequence[ExpertSource], kind: str, library: Library
+    model: nn.Module, sources: Sequence[ExpertSource], kind: str | None, library: Library
 ) -> None:
     """Put the experts in a model whose modules of experts are empty.
 
+    kind: of the rounded weights; experts in mxfp4 stay as they are stored.
     Raises `ModelUnsupported` if packed experts differ from their weights.
     """
     packer = Packer(library, torch.float32, exact=True)
-    log.info("experts are rounded to %s as they are read, to the nearest values", kind)
-    for source in report_each(sources, f"packing experts in {kind}", len(sources)):
+    if any(source.kind is None for source in sources):
+        log.info("experts are rounded to %s as they are read, to the nearest values", kind)
+    for source in report_each(sources, "packing experts", len(sources)):
         packed = PackedExperts(source.layout, library, packer)
         for index in range(source.layout.num_experts):
-            expert = _read(source, index, lambda weight: quantize_weight(weight, kind))
+            expert = _read(source, index, kind)
             packed.pack(index, expert)
             if index == 0:
                 try:
@@ -55,14 +74,16 @@ def pack_experts(
         model.set_submodule(source.name, packed)
 
 
-def _read(
-    source: ExpertSource, index: int, rounded: Callable[[torch.Tensor], QuantizedWeight]
-) -> Expert:
-    gate_up, down = (source.read(index, part) for part in ("gate_up_proj", "down_proj"))
-    assert gate_up is not None
-    assert down is not None
-    return Expert(
-        rounded(gate_up),
-        rounded(down),
-        *(source.read(index, f"{part}_proj_bias") for part in ("gate_up", "down")),
+def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:
+    gate_up, down = (
+        _rounded(source.read(index, part), kind) for part in ("gate_up_proj", "down_proj")
     )
+    biases = (source.read_bias(index, f"{part}_proj_bias") for part in ("gate_up", "down"))
+    return Expert(gate_up, down, *biases)
+
+
+def _rounded(weight: torch.Tensor | QuantizedWeight, kind: str | None) -> QuantizedWeight:
+    if isinstance(weight, QuantizedWeight):
+        return weight
+    assert kind is not None
+    return quantize_weight(weight, kind)

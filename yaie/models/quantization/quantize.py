@@ -28,6 +28,7 @@ from yaie.models.quantization.quantized_weights import (
 from yaie.process.progress import report_each
 
 INT4_GROUP_SIZE = 64
+_MXFP4_GROUP = 32
 _INT8_MOST = 127  # and -127: int8 is symmetric
 _SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
 _ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
@@ -153,6 +154,7 @@ class RoundedLayer:
     group_size: int
     is_tied: bool  # to the embedding, which takes its dequantized weights
     num_experts: int | None = None  # experts' layers of one kind, each packed as it is read
+    is_mxfp4: bool = False  # as it is stored
 
     @property
     def num_weights(self) -> int:
@@ -167,7 +169,8 @@ class RoundedLayer:
     def _matrix_nbytes(self, *, packed: bool) -> int:
         groups = self.num_outputs * (self.num_inputs // self.group_size)
         points = 1 if self.bits == 4 else 0
-        scales = groups * (scale_nbytes(self.bits, packed=packed) + points)
+        each = 1 if self.is_mxfp4 else scale_nbytes(self.bits, packed=packed) + points
+        scales = groups * each
         return self.num_outputs * self.num_inputs * (self.bits if packed else 8) // 8 + scales
 
     def device_nbytes(self) -> int:
@@ -247,24 +250,29 @@ class RoundingEstimate:
 
 
 def estimate_rounding(
-    model: nn.Module, kind: str, experts: Mapping[str, ExpertShape] | None = None
+    model: nn.Module,
+    kind: str | None,
+    experts: Mapping[str, tuple[ExpertShape, str | None]] | None = None,
 ) -> RoundingEstimate:
     """Estimate `quantize_model`'s result. The model may be on the meta device.
 
-    experts: the modules of experts that are rounded as well.
+    kind: None if only experts are packed, as they are stored. experts: the modules of experts that
+    are packed, and the kind of those that stay as they are stored.
     """
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}
     layers = []
-    for name, shape in (experts or {}).items():  # they are packed first
+    for name, (shape, stored) in (experts or {}).items():  # they are packed first
+        is_mxfp4 = stored is not None
         for outputs, inputs in ((2 * shape.inner, shape.hidden), (shape.hidden, shape.inner)):
-            rounded = grouping(inputs, kind)
-            layers.append(RoundedLayer(outputs, inputs, *rounded, False, shape.num_experts))
+            bits, group = (4, _MXFP4_GROUP) if is_mxfp4 else grouping(inputs, kind or "int8")
+            count = shape.num_experts
+            layers.append(RoundedLayer(outputs, inputs, bits, group, False, count, is_mxfp4))
         for part in ("gate_up_proj", "down_proj"):
             del stays[id(getattr(model.get_submodule(name), part))]
     for name, linear in model.named_modules():
-        if not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
+        if kind is None or not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
             continue
         outputs, inputs = linear.weight.shape
         bits, group = grouping(inputs, _kind_for(name, linear, head, kind))
