@@ -49,9 +49,7 @@ def _shift_rows(choose: Callable[[DecoderParts], Any]) -> Fault:
 def _change_tables(change: Callable[[torch.Tensor, torch.Tensor], tuple[Any, Any]]) -> Fault:
     def inject(monkeypatch: pytest.MonkeyPatch) -> None:
         tables = native_decoder.rotary_tables
-        monkeypatch.setattr(
-            native_decoder, "rotary_tables", lambda parts, count: change(*tables(parts, count))
-        )
+        monkeypatch.setattr(native_decoder, "rotary_tables", lambda *given: change(*tables(*given)))
 
     return inject
 

@@ -21,7 +21,7 @@ from yaie.models.native.numerics_check import comparison_plan
 pytestmark = needs_library
 
 
-@pytest.mark.parametrize("name", ["gemma2", "qwen3-moe", "gpt2"])
+@pytest.mark.parametrize("name", ["cohere2", "qwen3-moe", "gpt2"])
 def test_a_model_that_transformers_runs_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"exact is set, .* llama, mistral") as caught:
         choose_executor(load_case(name, tmp_path), exact=True)

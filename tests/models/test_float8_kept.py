@@ -93,7 +93,7 @@ def test_a_model_takes_its_stored_bytes(tmp_path: Path) -> None:
 @needs_library
 @pytest.mark.usefixtures("in_float32")
 def test_layers_computed_one_by_one_keep_fp8_too(tmp_path: Path) -> None:
-    case = CASE["olmo2"]
+    case = CASE["glm4"]
     stored, _ = write_twins(case, FORMS[7].write, FORMS[7].config, tmp_path)
     loaded = load(stored, dtype="float32")
     assert kept_layers(loaded)

@@ -32,6 +32,7 @@ RECOGNISED = [
     "phi3",
     "seed-oss",
     "gemma",
+    *("gemma2", "gemma3", "olmo2", "olmo3", "exaone4"),  # norms after, or four a layer
 ]
 RECOGNISED_FOR_A_GPU = ["glm", "ernie4-5"]  # the kernel library rotates halves only
 

@@ -87,13 +87,17 @@ class ExpertsCall(ctypes.Structure):
 
 
 class DecoderLayer(ctypes.Structure):
-    """A pre-norm decoder layer."""
+    """A decoder layer, with norms before or after attention and MLP."""
 
     _fields_: ClassVar = [
         ("attention_norm", ctypes.c_void_p),
         ("mlp_norm", ctypes.c_void_p),
+        ("norm_after_attention", ctypes.c_void_p),
+        ("norm_after_mlp", ctypes.c_void_p),
         ("query_norm", ctypes.c_void_p),
         ("key_norm", ctypes.c_void_p),
+        ("wide_query_norm", ctypes.c_void_p),
+        ("wide_key_norm", ctypes.c_void_p),
         ("qkv", Linear),
         ("key", Linear),
         ("value", Linear),
@@ -102,9 +106,11 @@ class DecoderLayer(ctypes.Structure):
         ("gate", Linear),
         ("down", Linear),
         ("attention", Layer),
+        ("cosines", ctypes.c_void_p),
+        ("sines", ctypes.c_void_p),
         ("epsilon", ctypes.c_float),
         ("residual_factor", ctypes.c_float),
-        ("rotates", ctypes.c_int32),
+        ("rotary_width", ctypes.c_int32),
         ("activation", ctypes.c_int32),
     ]
 
@@ -121,12 +127,10 @@ class Decoder(ctypes.Structure):
         ("table", Linear),
         ("embedding", ctypes.c_void_p),
         ("embedding_dtype", ctypes.c_int32),
-        ("rotary_width", ctypes.c_int32),
-        ("cosines", ctypes.c_void_p),
-        ("sines", ctypes.c_void_p),
         ("epsilon", ctypes.c_float),
         ("embedding_factor", ctypes.c_float),
         ("logit_factor", ctypes.c_float),
+        ("logit_softcap", ctypes.c_float),
         ("reserved", ctypes.c_float),
     ]
 

@@ -148,12 +148,17 @@ struct YaieExpertsCall {
     int64_t num_chosen;
 };
 
-// A pre-norm decoder layer: h += output(attention(norm(h))); h += down(act(gate) * up)(norm(h)).
+// A decoder layer: h += norm(output(attention(norm(h)))); h += norm(down(act(gate) * up)(norm(h))).
+// Norms before and after are optional.
 struct YaieDecoderLayer {
-    const float* attention_norm;  // [hidden]
-    const float* mlp_norm;        // [hidden]
-    const float* query_norm;      // [key_width] for each head, or null
+    const float* attention_norm;  // [hidden], or null, as the next three
+    const float* mlp_norm;
+    const float* norm_after_attention;
+    const float* norm_after_mlp;
+    const float* query_norm;  // [key_width] for each head, or null
     const float* key_norm;
+    const float* wide_query_norm;  // [num_heads, key_width] of all heads together, or null
+    const float* wide_key_norm;
     YaieLinear qkv;    // all query heads, then key heads, then value heads
     YaieLinear key;    // the key heads, if their weights are quantized differently: else empty
     YaieLinear value;  // the same for the value heads
@@ -161,11 +166,13 @@ struct YaieDecoderLayer {
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
     YaieLinear gate;     // the gate, if it is quantized differently: else empty
     YaieLinear down;
-    YaieLayer attention;  // the pool; the call fills in queries and output
+    YaieLayer attention;   // the pool; the call fills in queries and output
+    const float* cosines;  // [positions, rotary_width]
+    const float* sines;
     float epsilon;
     float residual_factor;
-    int32_t rotates;     // 0: no rotary embedding
-    int32_t activation;  // YaieStore: the gated activation
+    int32_t rotary_width;  // 0: no rotary embedding
+    int32_t activation;    // YaieStore: the gated activation
 };
 
 // A stack of layers, with the embedding below and the head above.
@@ -178,12 +185,10 @@ struct YaieDecoder {
     YaieLinear table;         // the embedding in GGUF blocks, or empty
     const void* embedding;    // [vocabulary, hidden], or null: the rows of the head (tied weights)
     int32_t embedding_dtype;  // YaieDtype
-    int32_t rotary_width;
-    const float* cosines;  // [positions, rotary_width]
-    const float* sines;
     float epsilon;
     float embedding_factor;
     float logit_factor;
+    float logit_softcap;  // 0: none
     float reserved;
 };
 

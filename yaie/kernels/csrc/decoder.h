@@ -46,7 +46,7 @@ struct PackQuantizedCall {
 // The intermediate results of a step, in float32 or smaller types.
 class DecoderBuffers {
 public:
-    enum Place { kMasked, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
+    enum Place { kMasked, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kAdded, kPlaces };
 
     char* bytes(Place place, int64_t count) { return memory_[place].get(count); }
 

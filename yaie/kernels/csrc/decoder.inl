@@ -10,7 +10,7 @@ constexpr int64_t kRowsInMlp = 512;  // bounds the memory of the widest intermed
 struct NormCall {
     const float* x;
     float* y;
-    const float* weight;
+    const float* weight;  // or null: the rows as they are
     int64_t width, count;
     float epsilon;
     float factor;         // factor on the result
@@ -38,7 +38,11 @@ static void norm_task(void* context, int64_t index, Scratch& scratch) {
         bool rounds = call.rounded.bytes != nullptr;
         float* y =
             rounds ? (float*)scratch.get(call.width * sizeof(float)) : call.y + row * call.width;
-        norm_row(call.x + row * call.width, call.weight, y, call.width, call.epsilon, call.factor);
+        const float* x = call.x + row * call.width;
+        if (call.weight)
+            norm_row(x, call.weight, y, call.width, call.epsilon, call.factor);
+        else
+            __builtin_memcpy(y, x, call.width * sizeof(float));
         if constexpr (kHasBf16)
             if (rounds) round_row(y, call.width, call.rounded, row);
     }
@@ -62,6 +66,60 @@ static const float* normed_linear(Pool& pool, DecoderBuffers& buffers, const Yai
     return call.y;
 }
 
+struct AddNormedCall {
+    const float* x;
+    float* hidden;
+    const float* weight;
+    int64_t width, count;
+    float epsilon, factor;
+};
+
+static void add_normed_task(void* context, int64_t index, Scratch& scratch) {
+    const AddNormedCall& call = *static_cast<const AddNormedCall*>(context);
+    float* normed = (float*)scratch.get(call.width * sizeof(float));
+    int64_t end = min_of((index + 1) * kRowsInTask, call.count);
+    for (int64_t row = index * kRowsInTask; row < end; ++row) {
+        float* to = call.hidden + row * call.width;
+        norm_row(call.x + row * call.width, call.weight, normed, call.width, call.epsilon,
+                 call.factor);
+        for (int64_t i = 0; i < call.width; ++i) to[i] += normed[i];
+    }
+}
+
+// Add a linear layer's results to the hidden states, times a factor; with a norm's weight they are
+// normalized first.
+static void add_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear& linear,
+                       const float* x, int64_t count, float* hidden, const float* norm_after,
+                       float epsilon, float factor, const RoundedRows& rounded) {
+    int64_t width = linear.num_outputs, inputs = linear.num_inputs;
+    if (!norm_after)
+        return run_linear(pool, linear, x, inputs, count, Target{hidden, width, YAIE_ADD, factor},
+                          rounded);
+    float* added = buffers.floats(DecoderBuffers::kAdded, count * width);
+    run_linear(pool, linear, x, inputs, count, Target{added, width, YAIE_SET, 0.0f}, rounded);
+    AddNormedCall call{added, hidden, norm_after, width, count, epsilon, factor};
+    pool.run(add_normed_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
+}
+
+struct SoftcapCall {
+    float* logits;  // [rows, width]
+    int64_t width;
+    float cap;
+};
+
+static void softcap_task(void* context, int64_t row, Scratch&) {
+    const SoftcapCall& call = *static_cast<const SoftcapCall*>(context);
+    float* at = call.logits + row * call.width;
+    int64_t i = 0;
+    for (; i + kLanes <= call.width; i += kLanes)
+        store(at + i, call.cap * tanh(load(at + i) / call.cap));
+    if (i == call.width) return;
+    Vec rest{};
+    for (int64_t j = i; j < call.width; ++j) rest[j - i] = at[j] / call.cap;
+    rest = call.cap * tanh(rest);
+    for (int64_t j = i; j < call.width; ++j) at[j] = rest[j - i];
+}
+
 YAIE_INLINE float upcast(float x) { return x; }
 
 YAIE_INLINE float upcast(Bf16 x) {
@@ -73,7 +131,6 @@ YAIE_INLINE float upcast(Bf16 x) {
 
 struct HeadsCall {
     const YaieDecoderLayer* layer;
-    const YaieDecoder* decoder;
     const int64_t* positions;
     const float* qkv;
     const int64_t* slot_of_row;  // -1: keys and values are cached already
@@ -157,14 +214,13 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
     float* spare = (float*)scratch.get(3 * widest * sizeof(float));
     float *rotated = spare + widest, *upcasted = rotated + widest;
     int64_t qkv_width = layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
-    int64_t rotary_width = call.decoder->rotary_width;
-    int rotary = layer.rotates ? static_cast<int>(rotary_width) : 0;
+    int rotary = layer.rotary_width;
     int64_t end =
         (index + 1) * kRowsInTask < call.num_rows ? (index + 1) * kRowsInTask : call.num_rows;
     for (int64_t row = index * kRowsInTask; row < end; ++row) {
         int64_t x = row * qkv_width;
-        const float* cosines = call.decoder->cosines + call.positions[row] * rotary_width;
-        const float* sines = call.decoder->sines + call.positions[row] * rotary_width;
+        const float* cosines = layer.cosines + call.positions[row] * rotary;
+        const float* sines = layer.sines + call.positions[row] * rotary;
         for (int head = 0; head < at.num_heads; ++head, x += width) {
             const float* from = head_at(call, x, width, upcasted);
             int64_t to = (row * at.num_heads + head) * width;
@@ -197,6 +253,28 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
                            at.value_scales, slot * at.num_kv_heads + head);
     }
     if (call.non_temporal) fence_non_temporal();
+}
+
+struct WideNormCall {
+    const YaieDecoderLayer* layer;
+    float* qkv;
+    int64_t row_stride, count;
+};
+
+// Normalize a row's query heads together, and its key heads, where they are.
+static void wide_norm_task(void* context, int64_t index, Scratch&) {
+    const WideNormCall& call = *static_cast<const WideNormCall*>(context);
+    const YaieDecoderLayer& layer = *call.layer;
+    const YaieLayer& at = layer.attention;
+    int64_t queries = (int64_t)at.num_heads * at.key_width;
+    int64_t keys = (int64_t)at.num_kv_heads * at.key_width;
+    int64_t end = min_of((index + 1) * kRowsInTask, call.count);
+    for (int64_t row = index * kRowsInTask; row < end; ++row) {
+        float* query = call.qkv + row * call.row_stride;
+        float* key = query + queries;
+        norm_row(query, layer.wide_query_norm, query, queries, layer.epsilon);
+        norm_row(key, layer.wide_key_norm, key, keys, layer.epsilon);
+    }
 }
 
 struct GatherCall {
@@ -296,8 +374,8 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
         else if (has_gate)
             normed_linear(d.pool, d.buffers, layer.gate, h, count, layer.mlp_norm, layer.epsilon,
                           target);
-        run_linear(d.pool, layer.down, gated, inner, count,
-                   Target{h, width, YAIE_ADD, layer.residual_factor}, rounded);
+        add_linear(d.pool, d.buffers, layer.down, gated, count, h, layer.norm_after_mlp,
+                   layer.epsilon, layer.residual_factor, rounded);
         beat(d);
     }
 }
@@ -319,8 +397,8 @@ static Halves which_halves(const Decoding& d, const YaieDecoderLayer& layer, boo
     bool is_rounded = at.pool_dtype == YAIE_BFLOAT16 || at.pool_dtype == YAIE_INT8;
     halves.output = layer.output.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !is_last &&
                     layer.output.num_inputs == at.num_heads * at.value_width;
-    halves.qkv = layer.qkv.weights_kind != YAIE_WEIGHTS_FLOAT32 && is_rounded && !d.step.exact &&
-                 query_bytes >= kLargeResult;
+    halves.qkv = !layer.wide_query_norm && layer.qkv.weights_kind != YAIE_WEIGHTS_FLOAT32 &&
+                 is_rounded && !d.step.exact && query_bytes >= kLargeResult;
     halves.queries = halves.qkv && halves.output;
     return halves;
 }
@@ -331,8 +409,7 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     int64_t query_width = (int64_t)at.num_heads * at.key_width;
     int64_t output_width = (int64_t)at.num_heads * at.value_width;
     Halves halves = which_halves(d, layer, is_last);
-    int64_t qkv_width =
-        layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
+    int64_t qkv_width = layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
     char* qkv = d.buffers.bytes(DecoderBuffers::kQkv, rows * qkv_width * (int64_t)sizeof(float));
     Target to_qkv{(float*)qkv, qkv_width, YAIE_SET, 0.0f};
     if (halves.qkv) to_qkv.halves = qkv;
@@ -350,12 +427,17 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
                           layer.epsilon, to_qkv);
     }
 
+    if (layer.wide_query_norm) {
+        WideNormCall wide{&layer, (float*)qkv, qkv_width, rows};
+        d.pool.run(wide_norm_task, &wide, (rows + kRowsInTask - 1) / kRowsInTask);
+    }
     float* queries = d.buffers.floats(DecoderBuffers::kQueries, rows * query_width);
-    int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);
+    int64_t half_bytes = layer.rotary_width / 2 * (int64_t)sizeof(float);
     bool non_temporal = is_aligned(queries, half_bytes) && is_aligned(nullptr, at.key_width * 4) &&
                         rows * query_width * (halves.queries ? 2 : 4) >= kLargeResult;
-    HeadsCall heads{&layer,  &d.decoder, d.step.positions, (float*)qkv, d.buffers.slot_of_row,
-                    queries, rows,       non_temporal,     nullptr,     nullptr};
+    HeadsCall heads{
+        &layer,       d.step.positions, (float*)qkv, d.buffers.slot_of_row, queries, rows,
+        non_temporal, nullptr,          nullptr};
     if (halves.qkv) heads.qkv_halves = (const uint16_t*)qkv;
     if (halves.queries) heads.query_halves = (uint16_t*)queries;
     d.pool.run(heads_task, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
@@ -393,8 +475,8 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         d.pool.run(gather_task, &gather, rows);
         output = kept;
     }
-    run_linear(d.pool, layer.output, output, output_width, rows,
-               Target{hidden, width, YAIE_ADD, layer.residual_factor}, rounded);
+    add_linear(d.pool, d.buffers, layer.output, output, rows, hidden, layer.norm_after_attention,
+               layer.epsilon, layer.residual_factor, rounded);
     run_mlp(d, layer, hidden, rows);
 }
 
@@ -416,4 +498,7 @@ static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& 
     normed_linear(pool, buffers, decoder.head, hidden, rows, decoder.final_norm, decoder.epsilon,
                   Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f},
                   decoder.logit_factor);
+    if (!decoder.logit_softcap) return;
+    SoftcapCall softcap{call.logits, decoder.head.num_outputs, decoder.logit_softcap};
+    pool.run(softcap_task, &softcap, rows);
 }

@@ -122,15 +122,16 @@ inline std::string describe_layout() {
     YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights), YAIE_FIELD(y),
                 YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
-                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(key),
-                YAIE_FIELD(value), YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate),
-                YAIE_FIELD(down), YAIE_FIELD(attention), YAIE_FIELD(epsilon),
-                YAIE_FIELD(residual_factor), YAIE_FIELD(rotates), YAIE_FIELD(activation))
+                YAIE_FIELD(norm_after_attention), YAIE_FIELD(norm_after_mlp),
+                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(wide_query_norm),
+                YAIE_FIELD(wide_key_norm), YAIE_FIELD(qkv), YAIE_FIELD(key), YAIE_FIELD(value),
+                YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate), YAIE_FIELD(down),
+                YAIE_FIELD(attention), YAIE_FIELD(cosines), YAIE_FIELD(sines), YAIE_FIELD(epsilon),
+                YAIE_FIELD(residual_factor), YAIE_FIELD(rotary_width), YAIE_FIELD(activation))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
-                YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table),
-                YAIE_FIELD(embedding), YAIE_FIELD(embedding_dtype), YAIE_FIELD(rotary_width),
-                YAIE_FIELD(cosines), YAIE_FIELD(sines), YAIE_FIELD(epsilon),
-                YAIE_FIELD(embedding_factor), YAIE_FIELD(logit_factor), YAIE_FIELD(reserved))
+                YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
+                YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
+                YAIE_FIELD(logit_factor), YAIE_FIELD(logit_softcap), YAIE_FIELD(reserved))
     YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(logit_rows),
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),

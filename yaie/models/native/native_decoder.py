@@ -35,13 +35,16 @@ from yaie.models.native.decoder_structure import (
     DecoderParts,
     LayerParts,
     LinearParts,
+    Norm,
     NotRecognised,
 )
 from yaie.models.native.native_structure import (
     gated_mlp,
-    norms_before,
+    head_norms,
+    norms_of,
     recognise_native,
     require_plain_attention,
+    rotary_kinds,
     rotary_tables,
     rotates,
 )
@@ -141,14 +144,18 @@ def _pack_decoder(
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles([*loaded.path.glob("*.safetensors"), *loaded.path.glob("*.gguf")])
     next_release = _PACKED_BETWEEN_RELEASES
+    kinds = rotary_kinds(parts, getattr(loaded.model, "config", None))
+    tables = {
+        kind: _RotaryTables(packer, *rotary_tables(parts, loaded.max_model_len, kind))
+        for kind in dict.fromkeys(kinds)
+    }
     for index, layer in enumerate(report_each(parts.layers, "packing weights", len(layers))):
         if packer.num_packed >= next_release:
             originals.release()
             trim_heap()  # the C library keeps freed blocks below used blocks
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
-        layers[index] = _pack_layer(packer, layer, attention)
-    cosines, sines = rotary_tables(parts, loaded.max_model_len)
+        layers[index] = _pack_layer(packer, layer, attention, tables[kinds[index]])
     table, embedding = Linear(), None
     if not is_tied and isinstance(parts.embedding, BlockEmbedding):
         table = packer.pack_table(parts.embedding)
@@ -163,12 +170,10 @@ def _pack_decoder(
         table=table,
         embedding=embedding,
         embedding_dtype=_DTYPES[loaded.dtype],
-        rotary_width=cosines.shape[-1],
-        cosines=packer.hold(cosines),
-        sines=packer.hold(sines),
         epsilon=parts.final_norm.epsilon,
         embedding_factor=parts.embedding_factor,
         logit_factor=parts.logit_factor,
+        logit_softcap=parts.logit_softcap or 0.0,
     )
     packer.keep(layers)
     if is_tied:
@@ -181,21 +186,33 @@ def _pack_decoder(
     return NativeDecoder(kernels, parts.head.out_features, decoder, packer.held, exact=exact)
 
 
-def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
+class _RotaryTables:
+    """Rotary tables in the packer's memory."""
+
+    def __init__(self, packer: Packer, cosines: torch.Tensor, sines: torch.Tensor) -> None:
+        self.width = cosines.shape[-1]
+        self.cosines, self.sines = packer.hold(cosines), packer.hold(sines)
+
+
+def _pack_layer(
+    packer: Packer, parts: LayerParts, attention: Layer, tables: _RotaryTables
+) -> DecoderLayer:
     packer.keep(attention)
-    heads = (parts.query_norm, parts.key_norm)
-    query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in heads)
-    attention_norm, mlp_norm = norms_before(parts)
+
+    def pack_norm(norm: Norm | None) -> int | None:
+        return None if norm is None else packer.floats(norm.factors)
+
     # A layer in several formats is several layers with the same inputs.
     qkv, *others = [packer.pack(part) for part in parts.qkv.split_by_format()]
     key, value = [*[Linear()] * (2 - len(others)), *others]
     mlp = gated_mlp(parts)
     gate, *up = mlp.gate_up.split_by_format()
     return DecoderLayer(
-        attention_norm=packer.floats(attention_norm.factors),
-        mlp_norm=packer.floats(mlp_norm.factors),
-        query_norm=query_norm,
-        key_norm=key_norm,
+        attention_norm=pack_norm(parts.norms.before_attention),
+        mlp_norm=pack_norm(parts.norms.before_mlp),
+        norm_after_attention=pack_norm(parts.norms.after_attention),
+        norm_after_mlp=pack_norm(parts.norms.after_mlp),
+        **{name: pack_norm(norm) for name, norm in head_norms(parts, attention.key_width).items()},
         qkv=qkv,
         key=key,
         value=value,
@@ -204,9 +221,11 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
         gate=packer.pack(gate) if up else Linear(),
         down=packer.pack(mlp.down),
         attention=attention,
-        epsilon=attention_norm.epsilon,
+        cosines=tables.cosines,
+        sines=tables.sines,
+        epsilon=norms_of(parts)[0].epsilon,
         residual_factor=parts.residual_factor,
-        rotates=rotates(parts),
+        rotary_width=tables.width if rotates(parts) else 0,
         activation=GATED[mlp.activation],
     )
 

@@ -1,10 +1,12 @@
-"""Decoders that the kernel library runs: pre-norm layers of RMSNorm, attention and a gated MLP.
+"""Decoders that the kernel library runs: layers of RMSNorm, attention and a gated MLP.
 
-As in llama, mistral, qwen2, qwen3, smollm3, granite, phi3, gemma and glm.
+As in llama, mistral, qwen2, qwen3, smollm3, granite, phi3, gemma to gemma 3, and glm. Norms come
+before attention and MLP, after them, or both.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -26,19 +28,18 @@ from yaie.models.native.decoder_structure import (
 def recognise_native(model: Any) -> DecoderParts:
     """Return the parts of a decoder that the library runs. Raises `NotRecognised`."""
     parts = recognise(model)
-    if parts.logit_softcap is not None:
-        raise NotRecognised("the logits have a soft cap")
     # The head's inputs are scaled, a bias is not.
     if parts.logit_factor != 1.0 and parts.head.bias is not None:
         raise NotRecognised("the head has a bias, and its logits are scaled")
     if not parts.final_norm.is_rms:
         raise NotRecognised("the last norm is no RMSNorm")
     for layer in parts.layers:
-        first, second = norms_before(layer)
-        every = [each for each in (layer.query_norm, layer.key_norm) if each is not None]
-        if not all(norm.is_rms for norm in (first, second, *every)):
+        if layer.is_parallel:
+            raise NotRecognised("attention and MLP are parallel")
+        norms = norms_of(layer)
+        if not all(norm.is_rms for norm in norms):
             raise NotRecognised("a layer has other norms than RMSNorm")
-        if any(norm.epsilon != first.epsilon for norm in (second, *every)):
+        if len({norm.epsilon for norm in norms}) > 1:
             raise NotRecognised("the norms of a layer have several epsilons")
         # Gates and values are interleaved; so would the bias have to be.
         if gated_mlp(layer).gate_up.bias() is not None:
@@ -47,14 +48,11 @@ def recognise_native(model: Any) -> DecoderParts:
     return parts
 
 
-def norms_before(layer: LayerParts) -> tuple[Norm, Norm]:
-    """Return the norms before attention and MLP. Raises `NotRecognised` for other places."""
-    norms = layer.norms
-    if layer.is_parallel or norms.after_attention is not None or norms.after_mlp is not None:
-        raise NotRecognised("attention and MLP are parallel, or have norms after them")
-    if norms.before_attention is None or norms.before_mlp is None:
-        raise NotRecognised("attention or MLP has no norm before it")
-    return norms.before_attention, norms.before_mlp
+def norms_of(layer: LayerParts) -> list[Norm]:
+    """Return all norms of a layer."""
+    at = layer.norms
+    places = (at.before_attention, at.after_attention, at.before_mlp, at.after_mlp)
+    return [norm for norm in (*places, layer.query_norm, layer.key_norm) if norm is not None]
 
 
 def gated_mlp(layer: LayerParts) -> GatedMlp:
@@ -73,23 +71,54 @@ def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec])
             raise NotRecognised(f"the attention of layer {spec.layer} has sinks")
         if spec.kv_layer is not None:
             raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
-        for norm in (layer.query_norm, layer.key_norm):
-            if norm is not None and norm.weight.shape != (spec.key_width,):
-                raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head")
+        if not _are_head_norms(layer, spec):
+            raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head or as all")
 
 
-def rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines of all positions, [positions, width] in float32."""
+def _are_head_norms(layer: LayerParts, spec: AttentionSpec) -> bool:
+    norms = [norm for norm in (layer.query_norm, layer.key_norm) if norm is not None]
+    widths = [norm.weight.numel() for norm in norms]
+    width = spec.key_width
+    each = all(found == width for found in widths)
+    return each or widths == [spec.num_heads * width, spec.num_kv_heads * width]
+
+
+def head_norms(layer: LayerParts, key_width: int) -> dict[str, Norm | None]:
+    """Return the norms of queries and keys by their fields: of each head, or of all together."""
+    norms = {"query_norm": layer.query_norm, "key_norm": layer.key_norm}
+    each = all(norm is None or norm.weight.numel() == key_width for norm in norms.values())
+    return norms if each else {f"wide_{name}": norm for name, norm in norms.items()}
+
+
+def rotary_tables(
+    parts: DecoderParts, num_positions: int, kind: str | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return cosines and sines of all positions, [positions, width] in float32.
+
+    `kind`: the layer type whose tables these are; None in models with one pair.
+    """
     device = parts.embedding.weight.device
     with torch.inference_mode():
         positions = torch.arange(num_positions, device=device)[None]
-        cosines, sines = parts.rotary(torch.zeros(1, 1, 1, device=device), positions)
+        arguments = () if kind is None else (kind,)
+        cosines, sines = parts.rotary(torch.zeros(1, 1, 1, device=device), positions, *arguments)
     return cosines[0].float(), sines[0].float()
+
+
+def rotary_kinds(parts: DecoderParts, config: Any) -> list[str | None]:
+    """Return the layer type that chooses each layer's rotary tables."""
+    if "layer_type" in inspect.signature(parts.rotary.forward).parameters:
+        return list(config.layer_types)
+    return [None] * len(parts.layers)
 
 
 def rotates(layer: LayerParts) -> bool:
     """Return False for a layer without positions."""
-    return bool(getattr(layer.attention, "use_rope", True))
+    attention = layer.attention
+    # EXAONE 4's full layers know the windowed layers' width, and have no positions.
+    has_window = getattr(attention, "sliding_window", None) is not None
+    is_full = has_window and not getattr(attention, "is_sliding", True)
+    return bool(getattr(attention, "use_rope", True)) and not is_full
 
 
 def _require_rotation_by_halves(attentions: Sequence[nn.Module]) -> None:
