@@ -129,12 +129,13 @@ def build_model(
     layout: QuantizedLayout | None,
     *,
     experts: Sequence[ExpertSource] = (),
+    keeps_blocks: bool = False,
 ) -> torch.nn.Module:
     """Build the model and read its weights, in evaluation mode.
 
     `layout` describes the checkpoint's quantized layers. `experts` are omitted, and their
-    modules are empty. Raises `ModelUnsupported` if the weights do not fit the model, or are not
-    finite.
+    modules are empty. `keeps_blocks`: layers of a GGUF file stay in its blocks. Raises
+    `ModelUnsupported` if the weights do not fit the model, or are not finite.
     """
     from transformers import GenerationConfig
 
@@ -153,7 +154,11 @@ def build_model(
         "generation_config": GenerationConfig(),  # transformers generates nothing here
     }
     try:
-        if folder.checkpoint.gguf is not None:
+        if folder.checkpoint.gguf is not None and keeps_blocks:
+            from yaie.models.quantization.block_model import build_in_blocks
+
+            model, found = build_in_blocks(model_class, folder.checkpoint.gguf, dtype, **how)
+        elif folder.checkpoint.gguf is not None:
             from yaie.models.files.gguf.hf_weights import unread_weights
 
             tensors = unread_weights(folder.checkpoint.gguf, dtype)

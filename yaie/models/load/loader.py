@@ -40,6 +40,7 @@ from yaie.models.architecture.longrope import use_second_table
 from yaie.models.architecture.support import check_supported, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
 from yaie.models.architecture.text_weights import HEAD
+from yaie.models.files.checkpoint import Checkpoint
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
 from yaie.models.load.expert_tensors import ExpertSource
 from yaie.models.load.folder import ModelFolder, open_folder
@@ -60,6 +61,7 @@ from yaie.models.load.weight_sizes import (
     is_gpu,
 )
 from yaie.models.native.packing import KINDS
+from yaie.models.quantization.block_layout import BlockLayout, read_block_layout
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
 from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
@@ -204,7 +206,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     device = resolve_device(config.device)
     dtype = resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
     context_len = resolve_context_len(config, source.settings)
-    quantized: QuantizedLayout | RoundingEstimate | None = source.layout
+    quantized: QuantizedLayout | RoundingEstimate | BlockLayout | None = source.layout
     calibration = None
     is_plain = source.layout is None or source.layout.is_widened
     kernels = _packing_kernels(config, device, dtype) if may_pack else None
@@ -218,6 +220,8 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
             quantized = _estimate_rounding(config.quantization, model, experts)
         if source.text is not None:
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
+    if config.quantization is None and source.folder.checkpoint.gguf is not None:
+        quantized = _choose_blocks(config, source.folder.checkpoint, can_pack=kernels is not None)
     return WeightFormat(
         device=device,
         dtype=dtype,
@@ -228,6 +232,22 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         calibration=calibration,
         experts=experts,
     )
+
+
+def _choose_blocks(
+    config: EngineConfig, checkpoint: Checkpoint, *, can_pack: bool
+) -> BlockLayout | None:
+    """Return the layout in which a GGUF file's layers stay; None: all are decoded to a dtype."""
+    blocks = read_block_layout(checkpoint)
+    if blocks is None or (can_pack and config.dtype != "auto"):
+        return None
+    if not can_pack:
+        log.info("the file's blocks are decoded: the kernel library does not run the model")
+        return None
+    if blocks.requantized:
+        counts = ", ".join(f"{count} in {kind}" for kind, count in blocks.requantized.items())
+        log.info("tensors without a kernel for their kind are held in Q8_0: %s", counts)
+    return blocks
 
 
 def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -> _Budget:
@@ -291,6 +311,7 @@ def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch
         target.dtype,
         source.layout_besides(target),
         experts=target.experts,
+        keeps_blocks=isinstance(target.quantized, BlockLayout),
     )
     if target.experts:
         kernels = _packing_kernels(config, target.device, target.dtype)

@@ -9,6 +9,7 @@ import torch
 from yaie.models.architecture.loaded_model import name_of
 from yaie.models.files.checkpoint import DTYPES, Checkpoint
 from yaie.models.load.expert_tensors import ExpertSource
+from yaie.models.quantization.block_layout import BlockLayout
 from yaie.models.quantization.calibration_plan import CalibrationPlan
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.device.products import CHUNK_BYTES, choose_products
@@ -23,7 +24,7 @@ class WeightFormat:
     dtype: torch.dtype
     kv_dtype: torch.dtype
     context_len: int
-    quantized: QuantizedLayout | RoundingEstimate | None
+    quantized: QuantizedLayout | RoundingEstimate | BlockLayout | None
     is_packed: bool  # the kernel library packs quantized weights
     calibration: CalibrationPlan | None
     experts: tuple[ExpertSource, ...] = ()  # packed for the kernel library as they are read
@@ -44,7 +45,7 @@ def estimate_weights(checkpoint: Checkpoint, target: WeightFormat) -> int:
     wide = target.dtype.itemsize
     if target.quantized is None:
         return checkpoint.num_parameters * wide
-    if target.is_on_gpu:
+    if target.is_on_gpu and not isinstance(target.quantized, BlockLayout):
         return target.quantized.device_nbytes(wide)
     return target.quantized.nbytes(wide, packed=target.is_packed)
 
@@ -70,6 +71,8 @@ def estimate_peak(
     quantized, wide = target.quantized, target.dtype.itemsize
     if quantized is None:
         return 0
+    if isinstance(quantized, BlockLayout):
+        return quantized.loading_nbytes(wide)
     if target.is_on_gpu:
         return quantized.device_nbytes(wide) + quantized.device_packing_nbytes(wide)
     if isinstance(quantized, QuantizedLayout):

@@ -22,7 +22,8 @@ def decode_rows(kind: str, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tens
     """Return the values [rows, columns] of uint8 blocks [rows, bytes], in `dtype`."""
     values = KINDS[kind]
     columns = rows.shape[1] // values.nbytes * values.num_values
-    decoded = torch.empty(len(rows), columns, dtype=dtype)
+    with torch.inference_mode(False):  # threads do not inherit the mode
+        decoded = torch.empty(len(rows), columns, dtype=dtype)
     raw, step = rows.numpy(), max(1, _SLICE_VALUES // columns)
 
     def fill(first: int) -> None:

@@ -117,13 +117,14 @@ def quantize_model(
 
 
 def kind_of(model: nn.Module) -> str | None:
-    """Return the format of the quantized layers: "int8", "int4", "int4+int8", "fp8" ..., or None.
+    """Return the format of the quantized layers: "int8", "int4+int8", "Q4_K+Q6_K" ..., or None.
 
-    The head and value projections count only if there are no other layers: int4 has them in int8.
+    The head, and value projections in int8, count only if there are no other layers: int4 has them
+    in int8.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
     named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedModule)]
-    shown = [m for n, m in named if m is not head and not is_sensitive(n)]
+    shown = [m for n, m in named if m is not head and not (is_sensitive(n) and m.kind == "int8")]
     shown = shown or [m for _, m in named]
     return "+".join(sorted({m.kind for m in shown if m.kind is not None})) or None
 

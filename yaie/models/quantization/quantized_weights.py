@@ -200,6 +200,10 @@ def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
     if not packed:
         nbytes += sum(weight.nbytes for weight in tied)
     number = sum(p.numel() for p in unique.values()) + sum(each.num_weights for each in quantized)
+    table = getattr(model.get_input_embeddings(), "blocks", None)  # type: ignore[operator]
+    if isinstance(table, BlockWeight) and not tied:
+        nbytes += table.nbytes(packed=packed)
+        number += table.num_weights
     return nbytes, number
 
 

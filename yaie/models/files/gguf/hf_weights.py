@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from yaie.models.files.gguf.header import GgufTensor, read_model
 from yaie.models.files.gguf.hf_config import read_gguf_config
 from yaie.models.files.gguf.hf_names import NamedTensor, name_tensors
+from yaie.models.files.gguf.tensor_forms import FORMS_OF_ROWS
 from yaie.models.files.gguf.tensor_kinds import decode
 
 _SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
@@ -51,15 +52,45 @@ class UnreadTensor:
         return whole
 
 
+class GgufWeights:
+    """The weights of a file, mapped, by transformers' names."""
+
+    def __init__(self, path: Path) -> None:
+        """Map a file, or all parts of one. Raises `ModelUnsupported`."""
+        file = read_model(path)
+        self.named = name_tensors(file, read_gguf_config(file))
+        self._files = {path: map_bytes(path) for path in file.paths}
+
+    def unread(self, name: str, dtype: torch.dtype) -> UnreadTensor:
+        """Return a tensor that will be decoded to `dtype`."""
+        return UnreadTensor(self.named[name], self._files, dtype)
+
+    def blocks(self, name: str) -> tuple[str, _Bytes] | None:
+        """Return the kind and rows [outputs, bytes] of a matrix; None if no rows are stored.
+
+        Reordered and joined rows are copies.
+        """
+        tensor = self.named[name]
+        kinds = {source.kind for source in tensor.sources}
+        if tensor.form_name not in FORMS_OF_ROWS or len(tensor.shape) != 2 or len(kinds) > 1:
+            return None
+        parts = [stored_rows(self._files[each.path], each) for each in tensor.sources]
+        if tensor.form_name == "plain":
+            return kinds.pop(), parts[0]
+        whole = np.empty((tensor.shape[0], parts[0].shape[1]), np.uint8)
+        views = tensor.form.views(whole, [part.shape for part in parts], tensor.heads)
+        for view, part in zip(views, parts, strict=True):
+            view[...] = part.reshape(view.shape)
+        return kinds.pop(), whole
+
+
 def unread_weights(path: Path, dtype: torch.dtype) -> dict[str, UnreadTensor]:
     """Return the weights by transformers' names, to be decoded to `dtype`.
 
     Raises `ModelUnsupported`.
     """
-    file = read_model(path)
-    named = name_tensors(file, read_gguf_config(file))
-    files = {path: map_bytes(path) for path in file.paths}
-    return {name: UnreadTensor(tensor, files, dtype) for name, tensor in named.items()}
+    weights = GgufWeights(path)
+    return {name: weights.unread(name, dtype) for name in weights.named}
 
 
 def map_bytes(path: Path) -> _Bytes:

@@ -120,3 +120,5 @@ FORMS = {
     "thirds": Form(_same, _thirds),
     "row": Form(_flat_shape, _whole),
 }
+# Forms of matrices that move whole rows, and change none.
+FORMS_OF_ROWS = ("plain", "permuted", "joined", "thirds")

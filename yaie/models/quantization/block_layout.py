@@ -1,0 +1,72 @@
+"""Block layout: which tensors of a GGUF file stay in their blocks on a CPU, and their bytes.
+
+Linear layers and embeddings in a kind that the kernel library computes with stay as they are. Other
+quantized kinds are decoded and held in Q8_0, whose error is far below theirs. Torch-free.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+
+from yaie.kernels.decoder_structures import BLOCKS
+from yaie.models.files.checkpoint import DTYPES, Checkpoint, StoredTensor
+from yaie.models.files.gguf.tensor_kinds import KINDS
+
+_HELD_AS = "Q8_0"  # kinds without a kernel
+# Factors that a file packs in 6 bits take a byte once packed: see csrc/block_kinds.inl.
+_PACKED_BYTES = {"Q3_K": 114, "Q4_K": 148, "Q5_K": 180, "IQ4_XS": 138}
+_DECODING_BYTES = 8  # for one weight, to compare the packed model: float32, and the dtype twice
+
+
+def held_kind(kind: str) -> str | None:
+    """Return the kind in which a tensor of a kind is held; None: in a plain dtype."""
+    if kind in BLOCKS:
+        return kind
+    return None if kind in DTYPES else _HELD_AS
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLayout:
+    """The tensors of a GGUF file that stay in blocks, and its plain tensors."""
+
+    kept: tuple[StoredTensor, ...]
+    plain: tuple[StoredTensor, ...]
+
+    @property
+    def requantized(self) -> Counter[str]:
+        """Number of tensors by kind that are decoded and held in another kind."""
+        return Counter(each.kind for each in self.kept if each.kind not in BLOCKS)
+
+    def nbytes(self, wide: int, *, packed: bool) -> int:
+        """Return the bytes in memory, with `wide` bytes per plain weight."""
+        del packed
+        plain = sum(prod(each.shape) for each in self.plain) * wide
+        return plain + sum(map(_held_bytes, self.kept))
+
+    def loading_nbytes(self, wide: int) -> int:
+        """Return the peak bytes during loading; stored blocks are pages of the file."""
+        return self.nbytes(wide, packed=True) + self.dequantizing_nbytes
+
+    @property
+    def dequantizing_nbytes(self) -> int:
+        """Bytes to decode the largest tensor, which the comparison with the original does."""
+        return _DECODING_BYTES * max((prod(each.shape) for each in self.kept), default=0)
+
+
+def _held_bytes(tensor: StoredTensor) -> int:
+    kind = held_kind(tensor.kind) or _HELD_AS
+    block = KINDS[kind]
+    return prod(tensor.shape) // block.num_values * _PACKED_BYTES.get(kind, block.nbytes)
+
+
+def read_block_layout(checkpoint: Checkpoint) -> BlockLayout | None:
+    """Return the layout of a GGUF checkpoint; None if no tensor has blocks."""
+    kept = {
+        name: tensor
+        for name, tensor in checkpoint.tensors.items()
+        if len(tensor.shape) == 2 and name.endswith(".weight") and held_kind(tensor.kind)
+    }
+    plain = tuple(each for name, each in checkpoint.tensors.items() if name not in kept)
+    return BlockLayout(tuple(kept.values()), plain) if kept else None
