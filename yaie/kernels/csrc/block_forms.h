@@ -10,8 +10,8 @@ namespace yaie {
 constexpr bool has_blocks(int32_t kind) { return kind >= 16; }
 
 constexpr int64_t kMostBlockInputs = 256;
-constexpr int64_t kMostGroups = 16;   // of a block
-constexpr int kSignedOffset = -1;     // codes are signed bytes, plus what their set needs
+constexpr int64_t kMostGroups = 16;  // of a block
+constexpr int kSignedOffset = -1;    // codes are signed bytes, plus what their set needs
 
 enum class Factors { none, bytes, signed_bytes, nibbles };
 enum class Table { none, iq4, fp4 };

@@ -164,7 +164,8 @@ struct UnitCodes {
         }
         if constexpr (form.table != Table::none) {
             const int8_t* table = table_of(form.table);
-            codes = {look_up(codes.a, table, offset_of(form)), look_up(codes.b, table, offset_of(form))};
+            codes = {look_up(codes.a, table, offset_of(form)),
+                     look_up(codes.b, table, offset_of(form))};
         }
         return codes;
     }
@@ -216,14 +217,14 @@ struct PackedBlock {
             return {times(scale, low & 15, high & 15),
                     times({-minimum.a, -minimum.b}, low >> 4, high >> 4)};
         from = at + (places.minimum_factors + group) * kChunk;
-        return {times(scale, low, high), times({-minimum.a, -minimum.b}, load_unsigned(from),
-                                               load_unsigned(from + kLanes))};
+        return {times(scale, low, high),
+                times({-minimum.a, -minimum.b}, load_unsigned(from), load_unsigned(from + kLanes))};
     }
 
     template <int Q>
     YAIE_MEMBER BitsPair quad(int64_t group, int64_t unit) const {
         const uint8_t* codes = at + places.codes * kChunk;
-        return UnitCodes<Kind>::template quad<Q>(codes + (group * kUnits + unit) *
-                                                             UnitCodes<Kind>::kBytes);
+        return UnitCodes<Kind>::template quad<Q>(codes +
+                                                 (group * kUnits + unit) * UnitCodes<Kind>::kBytes);
     }
 };

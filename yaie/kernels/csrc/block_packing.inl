@@ -82,8 +82,7 @@ YAIE_INLINE void read_block(const uint8_t* from, BlockNumbers& to) {
             int high = six[8 + g % 4] >> (g / 4 * 2) & 3;
             to.factors[g] = (uint8_t)((low | high << 4) - 32 + 128);
         }
-        for (int i = 0; i < 256; ++i)
-            to.codes[i] = (uint8_t)((from[i % 32] >> (i / 32) & 1) << 2);
+        for (int i = 0; i < 256; ++i) to.codes[i] = (uint8_t)((from[i % 32] >> (i / 32) & 1) << 2);
         read_bit_pairs(from + 32, to.codes, 0);
     } else if constexpr (Kind == YAIE_WEIGHTS_Q6_K) {
         to.scale = read_half(from + 208);

@@ -165,8 +165,8 @@ struct BlockTile {
                 }
 #pragma GCC unroll 2
                 for (int64_t unit = 0; unit < Block::kUnits; ++unit)
-                    UnitProducts<Block::kBits, Rows>::add(
-                        block, group, unit, from + unit * kUnitQuads, stride, sum);
+                    UnitProducts<Block::kBits, Rows>::add(block, group, unit,
+                                                          from + unit * kUnitQuads, stride, sum);
                 GroupTerms terms = block.terms(group);
 #pragma GCC unroll 16
                 for (int r = 0; r < Rows; ++r) {
@@ -201,10 +201,9 @@ static void unpack_panel(const uint8_t* from, int64_t groups, uint8_t* to) {
             if constexpr (Packed::kHasMinimum) store_chunk((float*)to + kChunk, terms.minimum);
             for (int64_t unit = 0; unit < Packed::kUnits; ++unit) {
                 uint8_t* at = to + Unpacked::kTermBytes + unit * Unpacked::kUnitBytes;
-                BitsPair quads[4] = {block.template quad<0>(group, unit),
-                                     block.template quad<1>(group, unit),
-                                     block.template quad<2>(group, unit),
-                                     block.template quad<3>(group, unit)};
+                BitsPair quads[4] = {
+                    block.template quad<0>(group, unit), block.template quad<1>(group, unit),
+                    block.template quad<2>(group, unit), block.template quad<3>(group, unit)};
                 __builtin_memcpy(at, quads, sizeof quads);
             }
         }

@@ -98,8 +98,8 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
         bool is_silu = target.store == YAIE_SILU_TIMES;
         low = (is_silu ? sigmoid_times(low) : gelu_tanh(low)) * get(y, count);
         if (count > kLanes)
-            high = (is_silu ? sigmoid_times(high) : gelu_tanh(high)) *
-                   get(y + kLanes, count - kLanes);
+            high =
+                (is_silu ? sigmoid_times(high) : gelu_tanh(high)) * get(y + kLanes, count - kLanes);
     }
     if (!non_temporal && target.store == YAIE_ADD) {
         Vec factor = splat(target.factor);
