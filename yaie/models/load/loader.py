@@ -14,13 +14,10 @@ from typing import Any
 
 import torch
 
-from yaie.attention.registry import choose_backend
 from yaie.base.errors import ConfigError, NotEnoughMemory
 from yaie.base.setting_field import LARGEST_SIZE
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import free_bytes
-from yaie.kernels.instruction_sets import WITH_BF16
-from yaie.kernels.library import Library
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.architecture.layer_shapes import (
     check_layer_types,
@@ -48,6 +45,8 @@ from yaie.models.load.hf_model import build_model, build_without_weights, read_h
 from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, format_size, plan_for
 from yaie.models.load.packed_experts import experts_to_pack, pack_experts
 from yaie.models.load.placement import (
+    keeps_float8,
+    packing_kernels,
     resolve_context_len,
     resolve_device,
     resolve_dtype,
@@ -60,7 +59,6 @@ from yaie.models.load.weight_sizes import (
     estimate_weights,
     is_gpu,
 )
-from yaie.models.native.packing import KINDS
 from yaie.models.quantization.block_layout import BlockLayout, read_block_layout
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
@@ -172,7 +170,7 @@ def _open(config: EngineConfig, *, may_pack: bool) -> _Source:
         folder.config,
         folder.checkpoint,
         on_gpu=is_gpu(device),
-        keeps_float8=may_pack and _keeps_float8(config, device),
+        keeps_float8=may_pack and keeps_float8(config, device),
     )
     hf_config = read_hf_config(folder.path, folder.wrapper)
     if folder.lacks_its_head and not hf_config.tie_word_embeddings:
@@ -209,7 +207,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     quantized: QuantizedLayout | RoundingEstimate | BlockLayout | None = source.layout
     calibration = None
     is_plain = source.layout is None or source.layout.is_widened
-    kernels = _packing_kernels(config, device, dtype) if may_pack else None
+    kernels = packing_kernels(config, device, dtype) if may_pack else None
     experts: tuple[ExpertSource, ...] = ()
     is_mxfp4 = source.layout is not None and source.layout.stored_kind == "mxfp4"
     if is_plain and (config.quantization is not None or (is_mxfp4 and kernels is not None)):
@@ -314,7 +312,7 @@ def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch
         keeps_blocks=isinstance(target.quantized, BlockLayout),
     )
     if target.experts:
-        kernels = _packing_kernels(config, target.device, target.dtype)
+        kernels = packing_kernels(config, target.device, target.dtype)
         assert kernels is not None
         pack_experts(model, target.experts, config.quantization, kernels)
     switch = longrope_switch(source.settings)
@@ -393,19 +391,3 @@ def _estimate_rounding(
             100 * rounding.share_left,
         )
     return rounding
-
-
-def _keeps_float8(config: EngineConfig, device: torch.device) -> bool:
-    """Return True if a CPU computes in fp8: a processor with bf16 products uses these instead."""
-    if config.quantization is not None or config.dtype == "float16":
-        return False
-    kernels = choose_backend(device, config.attention_backend, exact=config.exact).kernels
-    return kernels is not None and kernels.instruction_set not in WITH_BF16
-
-
-def _packing_kernels(
-    config: EngineConfig, device: torch.device, dtype: torch.dtype
-) -> Library | None:
-    """Return the kernel library that will pack the weights, if one will."""
-    backend = choose_backend(device, config.attention_backend, exact=config.exact)
-    return backend.kernels if dtype in KINDS else None

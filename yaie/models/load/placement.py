@@ -1,4 +1,4 @@
-"""Placement: a model's device, dtype, context and threads, by settings and files.
+"""Placement: a model's device, kernels, dtype, context and threads, by settings and files.
 
 Called by the loader.
 """
@@ -10,11 +10,15 @@ from typing import Any
 
 import torch
 
+from yaie.attention.registry import choose_backend
 from yaie.base.errors import ConfigError
 from yaie.base.settings import EngineConfig
+from yaie.kernels.instruction_sets import WITH_BF16
+from yaie.kernels.library import Library
 from yaie.models.architecture.loaded_model import torch_dtype
 from yaie.models.architecture.support import longest_context, longrope_switch
 from yaie.models.files.checkpoint import Checkpoint
+from yaie.models.native.packing import KINDS
 from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.process import limits
 
@@ -72,6 +76,22 @@ def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
         f"max_model_len",
         param="max_model_len",
     )
+
+
+def keeps_float8(config: EngineConfig, device: torch.device) -> bool:
+    """Return True if a CPU computes in fp8: a processor with bf16 products uses these instead."""
+    if config.quantization is not None or config.dtype == "float16":
+        return False
+    kernels = choose_backend(device, config.attention_backend, exact=config.exact).kernels
+    return kernels is not None and kernels.instruction_set not in WITH_BF16
+
+
+def packing_kernels(
+    config: EngineConfig, device: torch.device, dtype: torch.dtype
+) -> Library | None:
+    """Return the kernel library that will pack the weights, if one will."""
+    backend = choose_backend(device, config.attention_backend, exact=config.exact)
+    return backend.kernels if dtype in KINDS else None
 
 
 def set_threads(wanted: int | None) -> None:
