@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from yaie.models.quantization.device.device_weights import DeviceWeight, pack
-from yaie.models.quantization.quantized_weights import Kind, QuantizedWeight
+from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 RANGES = {"int4": (-8, 8), "int8": (-128, 128)}
 
@@ -16,7 +16,7 @@ RANGES = {"int4": (-8, 8), "int8": (-128, 128)}
 class Layer:
     """A layer's shape and format."""
 
-    kind: Kind
+    kind: str
     outputs: int
     inputs: int
     groups: int = 1

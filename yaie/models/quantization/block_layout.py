@@ -8,16 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from typing import TYPE_CHECKING
 
 from yaie.kernels.decoder_structures import BLOCKS
 from yaie.models.files.checkpoint import DTYPES, Checkpoint, StoredTensor
-from yaie.models.files.gguf.tensor_kinds import KINDS
+
+if TYPE_CHECKING:
+    from yaie.models.files.gguf.tensor_kinds import TensorKind
 
 _HELD_AS = "Q8_0"  # kinds without a kernel
 # Factors that a file packs in 6 bits take a byte once packed: see csrc/block_kinds.inl.
 _PACKED_BYTES = {"Q3_K": 114, "Q4_K": 148, "Q5_K": 180, "IQ4_XS": 138}
 _DECODING_BYTES = 8  # for one weight, to compare the packed model: float32, and the dtype twice
+
+
+@cache
+def block_of(kind: str) -> TensorKind:
+    """Return the size of a kind's blocks. Imports `gguf`, which models of other files lack."""
+    from yaie.models.files.gguf.tensor_kinds import KINDS
+
+    return KINDS[kind]
 
 
 def held_kind(kind: str) -> str | None:
@@ -57,7 +69,7 @@ class BlockLayout:
 
 def _held_bytes(tensor: StoredTensor) -> int:
     kind = held_kind(tensor.kind) or _HELD_AS
-    block = KINDS[kind]
+    block = block_of(kind)
     return prod(tensor.shape) // block.num_values * _PACKED_BYTES.get(kind, block.nbytes)
 
 

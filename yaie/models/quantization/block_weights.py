@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from yaie.models.files.gguf.tensor_kinds import KINDS, decode
+from yaie.models.quantization.block_layout import block_of
 
 _SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
 
 
 def decode_rows(kind: str, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return the values [rows, columns] of uint8 blocks [rows, bytes], in `dtype`."""
-    values = KINDS[kind]
+    from yaie.models.files.gguf.tensor_kinds import decode  # see `block_of`
+
+    values = block_of(kind)
     columns = rows.shape[1] // values.nbytes * values.num_values
     with torch.inference_mode(False):  # threads do not inherit the mode
         decoded = torch.empty(len(rows), columns, dtype=dtype)
@@ -45,11 +47,11 @@ class BlockWeight:
     @property
     def shape(self) -> tuple[int, int]:
         """The outputs and inputs."""
-        return len(self.rows), self.rows.shape[1] // KINDS[self.kind].nbytes * self._block
+        return len(self.rows), self.rows.shape[1] // block_of(self.kind).nbytes * self._block
 
     @property
     def _block(self) -> int:
-        return KINDS[self.kind].num_values
+        return block_of(self.kind).num_values
 
     @property
     def format(self) -> tuple[object, ...]:
