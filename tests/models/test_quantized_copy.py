@@ -87,7 +87,9 @@ def test_a_copy_has_the_weights_of_quantization_at_load(
 ) -> None:
     source = plain_folder(name, tmp_path / "plain")
     write_quantized_copy(config_of(source, **settings), tmp_path / "copy")
-    check_equal(load_model(config_of(tmp_path / "copy")), load_model(config_of(source, **settings)))
+    # Copies leave experts plain, as does a load without the kernel library.
+    expected = load_model(config_of(source, **settings), may_pack=False)
+    check_equal(load_model(config_of(tmp_path / "copy")), expected)
 
 
 @pytest.mark.integration
