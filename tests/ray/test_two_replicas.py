@@ -96,7 +96,7 @@ def test_a_chat_names_its_replica_and_hits_it_again(server: RayServer) -> None:
 
 
 def test_cold_prompts_go_to_both_replicas(server: RayServer) -> None:
-    prompts = [f"{number} " * 60 for number in range(6)]
+    prompts = [f"{number} " * 60 for number in range(16)]
     found = {server.ask("/v1/completions", prompt=p).headers["X-YAIE-Replica"] for p in prompts}
     assert len(found) == 2
     assert server.metric("yaie_router_requests_total", reason="cold") >= 6
