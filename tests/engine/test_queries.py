@@ -55,6 +55,24 @@ def test_owners_and_salts_share_no_token(make_core: MakeCore) -> None:
     assert told.cause == "other_namespace"
 
 
+def test_misses_are_counted_by_cause(make_core: MakeCore) -> None:
+    core = make_core()
+
+    def missed(name: str, prompt: tuple[int, ...]) -> tuple[int, int, int]:
+        before = core.stats
+        run(core, ask(name, prompt))
+        grown = core.stats.since(before)
+        return (grown.missed_new_tokens, grown.missed_changed_tokens, grown.missed_evicted_tokens)
+
+    prefix, rest = tokens_of(5, 64), tokens_of(6, 400)
+    assert missed("first", (*prefix, 5, *rest)) == (465, 0, 0)
+    assert missed("changed", (*prefix, 6, *rest)) == (0, 401, 0)
+    core.answer(FlushCache())
+    new, changed, evicted = missed("again", (*prefix, 6, *rest))
+    assert evicted >= 448
+    assert (new + evicted, changed) == (465, 0)
+
+
 def test_the_life_of_a_prompt_is_explained(make_core: MakeCore) -> None:
     core = make_core()
     prompt = tokens_of(1, 80)

@@ -80,8 +80,11 @@ class Server:
         def is_idle() -> bool:
             stats = self.stats()
             numbers = stats["stats"]
+            named = ("num_running", "num_waiting", "num_expected_prompts")
             return not (
-                numbers["num_running"] or numbers["num_waiting"] or stats["active_requests"]
+                stats["active_requests"]
+                or stats["waiting_turns"]
+                or any(numbers[name] for name in named)
             )
 
         self.wait_until(is_idle, "idle")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import requests
 
 from tests.server.real_server import WAIT_S, Server
 
@@ -72,6 +73,7 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     reader = threading.Thread(target=read)
     reader.start()
     server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
+    page = requests.get(f"{server.url}/ui/events", stream=True, timeout=WAIT_S)
     server.process.send_signal(signal.SIGTERM)
     server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
     late = server.post("/v1/completions", {"prompt": "x"})
@@ -81,6 +83,8 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     assert text[-1] == b"data: [DONE]"
     assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
     server.process.wait(WAIT_S)
+    assert page.content.startswith(b"event: hello"), "an open page does not hold up the end"
+    assert "graceful" not in server.log.read_text()
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]
     assert {line["outcome"] for line in lines if "outcome" in line} == {"length", "overloaded"}
     assert {line["status"] for line in lines if line["logger"] == "uvicorn.access"} >= {200, 429}

@@ -15,18 +15,6 @@ pytestmark = pytest.mark.integration
 AGAIN = "And now the tree, please."
 
 
-def wait_prepared(server: Server) -> None:
-    def is_done() -> bool:
-        stats = server.stats()
-        return not (
-            stats["active_requests"]
-            or stats["waiting_turns"]
-            or stats["stats"]["num_expected_prompts"]
-        )
-
-    server.wait_until(is_done, "the next turns are prepared")
-
-
 def known_length(server: Server, messages: list[Any]) -> int:
     """Return the number of tokens before the text of the last message."""
     prompts = [
@@ -57,7 +45,7 @@ def test_chat_completions(server: Server, stream: bool, temperature: float) -> N
         message = {"role": "assistant", "content": content}
     else:
         message = answer.json()["choices"][0]["message"]
-    wait_prepared(server)
+    server.wait_idle()
     following = [*asked, message, {"role": "user", "content": AGAIN}]
     usage = server.post("/v1/chat/completions", {"messages": following, "max_tokens": 1}).json()
     cached = usage["usage"]["prompt_tokens_details"]["cached_tokens"]
@@ -76,7 +64,7 @@ def test_messages(server: Server, stream: bool) -> None:
         content = "".join(delta.get("text", "") for delta in deltas)
     else:
         content = "".join(block["text"] for block in answer.json()["content"])
-    wait_prepared(server)
+    server.wait_idle()
     message = {"role": "assistant", "content": content}
     following = [*asked, message, {"role": "user", "content": AGAIN}]
     usage = server.post("/v1/messages", {"messages": following, "max_tokens": 1}).json()["usage"]
@@ -89,7 +77,7 @@ def test_responses(server: Server, stream: bool) -> None:
     question = f"Response {stream}?"
     answer = server.post("/v1/responses", {"input": question, "stream": stream, **sampling})
     said = last_event(answer.text)["response"] if stream else answer.json()
-    wait_prepared(server)
+    server.wait_idle()
     following = {"input": AGAIN, "previous_response_id": said["id"], "max_output_tokens": 1}
     usage = server.post("/v1/responses", following).json()["usage"]
     text = "".join(part["text"] for part in said["output"][0]["content"])

@@ -44,6 +44,7 @@ def test_apis_share_prefixes(server: Server, first: str) -> None:
     if first == "/api/chat":
         del fields["max_tokens"]
     assert server.post(first, fields).status_code == 200
+    server.wait_idle()
     before = server.stats()["stats"]
     post(server, "/api/chat", messages=turns, options={"num_predict": 1})
     usage = server.post("/v1/chat/completions", {"messages": turns, "max_tokens": 1}).json()[
