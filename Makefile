@@ -157,7 +157,7 @@ $(RAY)/.installed: $(STAMP)
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (a minute and a half)
 	$(BIN)/python -m pytest tests/device
 
-test-slow: setup  ## the full-size versions: whole random sets, 2,000 schedules, long fuzzing, all instruction sets
+test-slow: setup build/card  ## the full-size versions: whole random sets, 2,000 schedules, long fuzzing, all instruction sets
 	TEST_SETS=whole $(BIN)/python -m pytest -m 'slow or large' --timeout 5400
 	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
 

@@ -90,6 +90,6 @@ def test_a_read_of_an_unused_slot_is_seen() -> None:
 
 
 @needs_triton
-@pytest.mark.integration
+@pytest.mark.slow
 def test_interpreted_tree_decode_passes() -> None:
     run_interpreted(Path(__file__).parent / "tree_decode" / "interpreted_steps.py")

@@ -37,7 +37,7 @@ def test_every_figure_of_the_tree_is_compared_with_a_goal() -> None:
     assert report["scaled"], "figures of a small tree must not pass for real ones"
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_quick_leaves_out_the_largest_tree() -> None:
     names = [figure["name"] for figure in measure_tree(quick=True, scale=0.001)["figures"]]
     assert "evict_1m_leaves" not in names

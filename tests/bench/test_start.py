@@ -46,7 +46,7 @@ def test_a_watch_keeps_the_peak_of_an_ended_child() -> None:
     assert watch.together > 0
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 @needs_proc
 def test_servers_are_started_measured_and_gone(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch

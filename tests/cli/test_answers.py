@@ -89,6 +89,7 @@ def test_a_default_length_shrinks_to_the_rest_of_the_context(yaie: Cli, yaie_ser
         assert usage["prompt_tokens"] + usage["completion_tokens"] <= 2048
 
 
+@pytest.mark.slow
 def test_a_raw_text_gets_the_same_room_from_a_server_as_here(
     yaie: Cli, yaie_server: str, tiny_model_dir: Path
 ) -> None:

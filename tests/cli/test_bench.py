@@ -28,7 +28,7 @@ def small_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "measure_tree", functools.partial(tree.measure_tree, scale=0.001))
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_tree")
 def test_a_terminal_shows_a_table_with_goals(
     notes: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

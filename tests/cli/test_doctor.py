@@ -93,7 +93,7 @@ def test_the_report_shows_only_settings_that_differ(
     assert f"lists all {len(settings_with_sources())}" in shown
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_red_check_is_exit_code_1(yaie: Cli) -> None:
     done = yaie("doctor", "--json", YAIE_PORT="many")
     report = json.loads(done.stdout)

@@ -22,7 +22,7 @@ print(ApiServer.__module__, create_app.__module__)
 """
 
 
-@pytest.fixture(params=["module", "package"])
+@pytest.fixture(params=["module", pytest.param("package", marks=pytest.mark.slow)])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A folder with files that would answer if YAIE imported the names of its user."""
     shout = "raise SystemExit('a file of the user ran')\n"

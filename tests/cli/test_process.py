@@ -126,7 +126,11 @@ def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
 
 
 @pytest.mark.skipif(load() is None, reason="without the kernel library nothing is packed")
-@pytest.mark.parametrize("command", [["run", "x"], ["chat"]], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command",
+    [["run", "x"], pytest.param(["chat"], marks=pytest.mark.slow)],
+    ids=lambda command: command[0],
+)
 def test_a_one_off_saves_packed_weights_for_the_next(
     yaie: Cli, command: list[str], tiny_model_dir: Path, tmp_path: Path
 ) -> None:
@@ -199,9 +203,12 @@ def test_an_unfinished_request_does_not_delay_the_shutdown(
     ("drain_s", "signals", "last", "status"),
     [
         ("60", [signal.SIGTERM], b"[DONE]", 0),
-        ("0", [signal.SIGTERM], b"engine_draining", 0),
+        pytest.param("0", [signal.SIGTERM], b"engine_draining", 0, marks=pytest.mark.slow),
         ("60", [signal.SIGTERM, signal.SIGTERM], b"engine_draining", -signal.SIGTERM),
-        ("60", [signal.SIGTERM, signal.SIGINT], b"engine_draining", -signal.SIGTERM),
+        pytest.param(
+            *("60", [signal.SIGTERM, signal.SIGINT], b"engine_draining", -signal.SIGTERM),
+            marks=pytest.mark.slow,
+        ),
         ("60", [signal.SIGINT, signal.SIGINT], b"engine_draining", 130),
     ],
     ids=["drained", "drain timed out", "second SIGTERM", "Ctrl-C after SIGTERM", "second Ctrl-C"],

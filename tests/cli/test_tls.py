@@ -58,7 +58,9 @@ def of_python(model: str, certificate: str, key: str) -> list[str]:
 
 @NEEDS_OPENSSL
 @pytest.mark.integration
-@pytest.mark.parametrize("arguments", [of_command_line, of_python])
+@pytest.mark.parametrize(
+    "arguments", [of_command_line, pytest.param(of_python, marks=pytest.mark.slow)]
+)
 def test_a_server_speaks_tls(
     arguments: Callable[[str, str, str], list[str]],
     pair: tuple[str, str],

@@ -105,7 +105,7 @@ def test_gguf_files_and_wrappers_have_copies_of_their_text(source: str, tmp_path
     check_equal(load_model(config_of(tmp_path / "copy")), load_model(config))
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_the_calibrated_builtin_model_answers_the_same_from_its_copy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -53,6 +54,7 @@ def applications(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp
             http = stack.enter_context(TestClient(app, raise_server_exceptions=False))
             while is_ready and http.get("/readiness").status_code != 200:
                 assert app.state.service.failure is None
+                time.sleep(0.005)  # the engine's thread needs the processor
             return http, engine
 
         yield make

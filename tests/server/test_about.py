@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_model_may_have_several_names(tiny_model_dir: Any) -> None:
     engine = ScriptedClient([5])
     with TestClient(create_app(settings, make_client=lambda config: engine)) as http:
         while http.get("/readiness").status_code != 200:
-            pass
+            time.sleep(0.005)
         assert [card["id"] for card in http.get("/v1/models").json()["data"]] == [
             "tiny",
             "claude-x",

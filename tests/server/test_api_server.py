@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,7 @@ def served(server: ApiServer) -> Iterator[TestClient]:
     with TestClient(server.app, raise_server_exceptions=False) as http:
         while http.get("/readiness").status_code != 200:
             assert server.app.state.service.failure is None
+            time.sleep(0.005)
         yield http
 
 

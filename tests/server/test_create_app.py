@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def test_a_model_may_be_given_in_every_form(
     app = create_app(form(tiny_model_dir), make_client, unexpected)
     with TestClient(app) as http:
         while http.get("/readiness").status_code != 200:
-            pass
+            time.sleep(0.005)
         assert http.get("/v1/models").json()["data"][0]["id"] == str(tiny_model_dir)
         answer = http.post("/v1/completions", json={"prompt": "The", "max_tokens": 9}).json()
     assert answer["choices"][0]["text"] == "The tree"

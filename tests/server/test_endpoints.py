@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,6 +53,7 @@ def serve(tiny_model_dir: Path, tokenizer: Tokenizer) -> Serve:
         with TestClient(app, raise_server_exceptions=False) as http:
             while is_ready and http.get("/readiness").status_code != 200:
                 assert not failures
+                time.sleep(0.005)
             yield http, failures
 
     return run
@@ -190,6 +192,7 @@ def test_hooks_run_once_around_the_engine_and_the_port_answers_meanwhile(serve: 
         http.portal.call(go.set)
         while http.get("/readiness").status_code != 200:
             assert not failures
+            time.sleep(0.005)
         assert events == ["startup"]
     assert events == ["startup", "shutdown"]
 

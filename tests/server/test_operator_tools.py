@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -112,7 +113,7 @@ def serve(tiny_model_dir: Path) -> Iterator[Callable[..., TestClient]]:
         opened.append(http)
         http.__enter__()
         while http.get("/readiness").status_code != 200:
-            pass
+            time.sleep(0.005)
         return http
 
     yield start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 from starlette.testclient import TestClient
@@ -25,7 +26,7 @@ def test_chats_are_written_plainly(
         settings = Settings(model=str(folder), chat_template=wanted)
         with TestClient(create_app(settings, lambda config, engine=engine: engine)) as http:
             while http.get("/readiness").status_code != 200:
-                pass
+                time.sleep(0.005)
             assert http.post("/v1/chat/completions", json=body).status_code == status
             card = http.get("/v1/models").json()["data"][0]
             assert card["capabilities"]["chat"] is (wanted is not None)

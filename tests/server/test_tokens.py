@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,7 +33,7 @@ def http(request: pytest.FixtureRequest) -> Iterator[TestClient]:
     )
     with TestClient(app, raise_server_exceptions=False) as http:
         while http.get("/readiness").status_code != 200:
-            pass
+            time.sleep(0.005)
         yield http
 
 

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from tests.attention.tree_decode.compiling_driver import Launch
 
 pytestmark = needs_triton
-ARCHITECTURES = (80, 90, 100, 120)
+ARCHITECTURES = (
+    90,
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (80, 100, 120)),
+)
 # The product of a wide block on its tensor cores; narrow blocks use mma.sync everywhere.
 WIDE_PRODUCT = {80: "mma.sync", 90: "wgmma.mma_async", 100: "tcgen05.mma", 120: "mma.sync"}
 # Triton 3.9 sets ptxas' level of register allocation. At that level ptxas spills one register of

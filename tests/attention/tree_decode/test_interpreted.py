@@ -12,12 +12,12 @@ HERE = Path(__file__).parent
 pytestmark = needs_triton
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_attention_over_random_trees() -> None:
     run_interpreted(HERE / "interpreted_attention.py", TREE_SEEDS="0:2")
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_an_engine() -> None:
     run_interpreted(HERE / "interpreted_engine.py")
 

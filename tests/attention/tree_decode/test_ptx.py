@@ -122,8 +122,14 @@ def make_case(kind: str) -> Case:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("nan_in_new_tensors")
-@pytest.mark.parametrize("warps", [1, 4])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "warps"),
+    [
+        ("bf16", 4),
+        ("fp16 over an int8 pool", 4),
+        *(pytest.param(kind, 1, marks=pytest.mark.slow) for kind in KINDS),
+    ],
+)
 def test_compiled_kernels_equal_float64(kind: str, warps: int) -> None:
     from tests.attention.tree_decode.cases import check
 

@@ -62,7 +62,7 @@ def test_a_replica_that_joins_gets_requests_and_one_that_leaves_ends_its_own() -
     assert not any(each.scheduler.has_work for each in fleet.gone)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_point_has_the_figures_of_the_tables_and_the_picture(tmp_path: Path) -> None:
     records = []
     for router in (ONE_TREE, "radix", "round-robin"):
@@ -95,7 +95,7 @@ def test_a_cold_replica_has_its_share_when_it_gets_what_the_others_get() -> None
     assert "| never, 4 | 0.10, 0.70 | 50.0 % |" in made
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_replica_restarts_in_a_short_run_too() -> None:
     record = run_point(Point("mixed", "round-robin", 2, 0.03, change="restart"))
     assert record["requests"] and sum(record["share_after_join"]) >= 0

@@ -90,7 +90,7 @@ def test_the_tree_and_its_wheels_fit_into_what_travels() -> None:
     assert tracked + max(wheels, WHEELS) < MOST_TRAVELLING
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_whole_run_on_a_cpu(tmp_path: Path) -> None:
     out = tmp_path / "out"

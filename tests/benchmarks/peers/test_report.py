@@ -211,7 +211,7 @@ def test_every_target_names_a_workload() -> None:
     assert {target.workload for target in targets} == set(SHAPES)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_the_command_measures_writes_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,7 +157,7 @@ def test_a_silent_peer_is_given_up(make_peer: MakePeer, start: Start, options: O
         RunningPeer(silent, start, options.logs / "silent", start_limit_s=0.5)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_transformers_runs_in_a_process_of_its_own(
     facts: ModelFacts, start: Start, options: Options
 ) -> None:

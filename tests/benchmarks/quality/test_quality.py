@@ -167,7 +167,7 @@ def test_a_short_text_is_refused_and_a_long_one_is_cut() -> None:
         cut_chunks([1], 1, 2)
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_the_command_measures_kinds_in_processes_of_their_own(
     tiny_model_dir: Path, tmp_path: Path
 ) -> None:

@@ -121,7 +121,7 @@ def test_an_unknown_variant_is_named_with_the_choices() -> None:
     assert "unknown 'random'; choose from" in str(result.exception) + result.output
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_real_server_serves_the_sessions_in_turns(tmp_path: Path) -> None:
     out = tmp_path / "real.ndjson"
     arguments = ["--model", str(BUILTIN_MODEL_DIR), "--out", str(out), "--workloads", "agents"]

@@ -80,7 +80,7 @@ def test_the_anchor_compares_runs_of_one_load_and_pool() -> None:
     assert ratios == ["1.00", "0.50", "1.00", "0.25"]
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_the_command_prints_records_and_tables() -> None:
     arguments = [
         "--workloads",

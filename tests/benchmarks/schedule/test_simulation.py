@@ -34,7 +34,10 @@ def trie_size(name: str) -> int:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n.endswith("flood") else n for n in WORKLOADS],
+)
 def test_every_call_is_served_and_the_pool_is_audited(name: str) -> None:
     run = simulate(name)
     assert run.scheduler.stats.num_requests == len(run.served)

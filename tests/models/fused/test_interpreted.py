@@ -19,7 +19,7 @@ def test_operations() -> None:
     run_interpreted(HERE / "interpreted_operations.py", FUSED_SET="small")
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_decoders() -> None:
     run_interpreted(
         HERE / "interpreted_decoder.py",
@@ -27,7 +27,7 @@ def test_decoders() -> None:
     )
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_far_positions() -> None:
     run_interpreted(HERE / "interpreted_far_positions.py")
 

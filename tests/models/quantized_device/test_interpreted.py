@@ -17,7 +17,7 @@ def test_products() -> None:
     run_interpreted(HERE / "interpreted_products.py", PRODUCTS_SET="small")
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_models() -> None:
     run_interpreted(HERE / "interpreted_models.py")
 
