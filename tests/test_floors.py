@@ -134,7 +134,7 @@ PURE = (
     "yaie.engine.query_answers",
     "yaie.engine.step.preemption",
     "yaie.engine.scheduled_step",
-    "yaie.engine.step.prompt_logprobs",
+    "yaie.engine.step.prompt_outputs",
     "yaie.engine.step.batch_builder",
     "yaie.engine.step.incremental_step",
     "yaie.engine.scheduler",

@@ -46,6 +46,7 @@ class PlainPlan:
             slots=_array([int(node.slots()[offset]) for node, offset in self.rows]),
             written_rows=_array([r for r, (node, at) in numbered if at >= node.num_computed]),
             logit_rows=_array([r for r, (node, at) in numbered if at in entries[node].logits]),
+            hidden_rows=_array([r for r, (node, at) in numbered if at in entries[node].hidden]),
             segments=tuple(self.segments),
             kv_tokens_read=sum(len(segment.slots) for segment in self.segments),
             kv_tokens_unshared=self.selection.kv_tokens_unshared,
@@ -95,7 +96,7 @@ class PlainPlan:
         if entry is None:
             return []
         new = range(node.num_computed, entry.computed_to)
-        return sorted({*entry.logits, *new})
+        return sorted({*entry.logits, *entry.hidden, *new})
 
     def _add(self, slots: IntArray, first_position: int, first_row: int, level: int) -> None:
         self.segments.append(Segment(slots, first_position, first_row, len(self.rows), level))
@@ -107,7 +108,7 @@ def plain_plan(selection: RowSelection, cost: FoldingCost | None = None) -> Step
 
 
 def assert_same(plan: StepPlan, expected: StepPlan) -> None:
-    for name in ("token_ids", "positions", "slots", "written_rows", "logit_rows"):
+    for name in ("token_ids", "positions", "slots", "written_rows", "logit_rows", "hidden_rows"):
         assert np.array_equal(getattr(plan, name), getattr(expected, name)), name
     assert len(plan.segments) == len(expected.segments)
     for segment, other in zip(plan.segments, expected.segments, strict=True):

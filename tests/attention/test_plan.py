@@ -239,9 +239,10 @@ def test_folded_plans_compute_what_unfolded_ones_do(situation: Situation, budget
 @given(situations(), st.integers(1, 40), st.data())
 @settings(deadline=None, max_examples=150)
 def test_prompt_logits_in_chunks(situation: Situation, budget: int, data: st.DataObject) -> None:
-    """Each position gets its logits once, for any cached part, chunk size and other sequence."""
+    """Each position gets its output once, for any cached part, chunk size and other sequence."""
     tree = situation.tree
     chosen = data.draw(st.sampled_from(situation.cursors))
+    is_hidden = data.draw(st.booleans())
     path = tree.path(chosen)
     end = data.draw(st.integers(0, chosen.position))
     first = data.draw(st.integers(0, end))
@@ -258,7 +259,7 @@ def test_prompt_logits_in_chunks(situation: Situation, budget: int, data: st.Dat
                 selection.add(cursor)
             selection.max_rows = budget
         others = selection.num_rows
-        reached = selection.add_prompt_logits(path, first, end)
+        reached = selection.add_outputs(path, first, end, is_hidden=is_hidden)
         planned = plan_step(selection)
         places = check_plan(tree, planned.plan)
         assert others <= selection.num_rows == planned.plan.num_rows <= budget
@@ -266,9 +267,11 @@ def test_prompt_logits_in_chunks(situation: Situation, budget: int, data: st.Dat
         assert first <= reached <= end
         for position in range(first, reached):
             node = next(n for n in path if n.start <= position < n.end)
-            index = planned.logit_index[(node, position - node.start)]
-            got.append(int(planned.plan.slots[planned.plan.logit_rows[index]]))
-            assert places[planned.plan.logit_rows[index]] == (node, position - node.start)
+            place_of = planned.hidden_index if is_hidden else planned.logit_index
+            rows = planned.plan.hidden_rows if is_hidden else planned.plan.logit_rows
+            row = rows[place_of[(node, position - node.start)]]
+            got.append(int(planned.plan.slots[row]))
+            assert places[row] == (node, position - node.start)
         situation.compute(selection)
         tree.check()
         first = reached
@@ -345,7 +348,7 @@ def test_paths_deeper_than_recursion(overhead: int, *, computed: bool) -> None:
     selection = RowSelection(UNLIMITED)
     for node in (path[-1], branches[0], branches[-1]):
         assert selection.add(Cursor(node, 1))[1]
-    assert selection.add_prompt_logits(path, 0, depth) == depth
+    assert selection.add_outputs(path, 0, depth) == depth
     plan = plan_step(selection, FoldingCost(overhead)).plan
     assert plan.num_rows == depth + 2
     last = int(np.flatnonzero(plan.slots == 2 * (depth - 1))[0])

@@ -89,7 +89,7 @@ class Life:
         for cursor in chosen:
             if self.random.random() < 0.1:
                 first, end = sorted(self.random.choices(range(cursor.position + 1), k=2))
-                selection.add_prompt_logits(self.tree.path(cursor), first, end)
+                selection.add_outputs(self.tree.path(cursor), first, end)
                 self.happened["prompt logits"] += 1
             selection.add(cursor)
         for _ in range(2):  # the second time all chains are kept

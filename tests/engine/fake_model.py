@@ -16,6 +16,7 @@ import numpy as np
 
 from tests.attention.plain_plan import assert_same, assert_same_paths
 from yaie.attention.plan import FoldingCost, StepPlan
+from yaie.base.embedding_info import Pooling
 from yaie.base.errors import YaieError
 from yaie.base.types import (
     FinishReason,
@@ -25,7 +26,7 @@ from yaie.base.types import (
     TokenLogprobs,
 )
 from yaie.engine.queue.policies import ByPriority
-from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.request import PooledPass, Request, Sequence, SequenceState
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import SampledToken, ScheduledStep
 from yaie.engine.scheduler import Scheduler
@@ -77,6 +78,10 @@ class FakeModel:
 
     def execute(self, plan: StepPlan) -> list[list[int]]:
         """Return the prefix of each logit row, as read through the segments."""
+        return self.compute(plan)[0]
+
+    def compute(self, plan: StepPlan) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the prefixes of the logit rows and of the hidden rows."""
         # All rows write before any attends, as in a layer.
         written = plan.written_rows
         self.tokens[plan.slots[written]] = plan.token_ids[written]
@@ -89,7 +94,8 @@ class FakeModel:
             if len(prefix) > 1:
                 above = self._slot_before(plan, row)
                 assert self.digests[above] == digest(prefix[:-1]), "computed over a wrong prefix"
-        return [prefixes[row] for row in plan.logit_rows.tolist()]
+        logits, hidden = plan.logit_rows.tolist(), plan.hidden_rows.tolist()
+        return [prefixes[row] for row in logits], [prefixes[row] for row in hidden]
 
     def _read(self, plan: StepPlan, row: int) -> list[int]:
         slots = _path(plan, row)
@@ -197,6 +203,7 @@ class WatchedScheduler(Scheduler):
             assert_same_paths(step.plan, fresh.plan)
         assert _sampled_slots(step) == _sampled_slots(fresh)
         assert step.prompt_logits == fresh.prompt_logits
+        assert step.prompt_states == fresh.prompt_states
         assert dict(step.computed) == dict(fresh.computed)
         assert set(step.members) == set(fresh.members)
         assert step.paid == fresh.paid
@@ -283,14 +290,18 @@ class Bench:
         tenant: str = "",
         prompt_logprobs: int | None = None,
         forces: int = 0,
+        pooling: Pooling | None = None,
     ) -> Request:
+        if pooling is not None:
+            max_new, prompt_logprobs = 0, None
         spec = GenerationRequest(
             request_id=request_id,
             prompt_token_ids=tuple(prompt),
-            sampling=SamplingParams(n=n, max_tokens=max_new, prompt_logprobs=prompt_logprobs),
+            sampling=SamplingParams(n=n, max_tokens=max_new or 1, prompt_logprobs=prompt_logprobs),
             priority=priority,
             tenant=tenant,
             queue_timeout_s=queue_timeout_s,
+            pooling=pooling,
         )
         samplings = [
             FakeSampling(salt, stops=stops, prompt=prompt, forces=forces)
@@ -321,7 +332,10 @@ class Bench:
             assert not self.scheduler.has_work, "work is waiting but the step is empty"
             return None
         assert 0 < step.plan.num_rows <= self.scheduler.max_step_rows
-        prefixes = self.model.execute(step.plan)
+        prefixes, hidden = self.model.compute(step.plan)
+        for states in step.prompt_states:
+            rows = [_state_of(hidden[row]) for row in states.hidden_rows]
+            states.sequence.take_states(np.array(rows, dtype=np.float32))
         for wanted in step.prompt_logits:
             self._add_prompt_logprobs(wanted.sequence, wanted.first, wanted.logit_rows, prefixes)
         sampled = [
@@ -408,6 +422,19 @@ class Bench:
                 answer.last = delta
 
 
+def _state_of(prefix: list[int]) -> list[float]:
+    """Return a hidden row that depends on the whole prefix."""
+    return [float(digest(prefix, salt) % 1000) for salt in (1, 2, 3)]
+
+
+def prompt_of_pooled(request: Request) -> list[float]:
+    """Return the row that a request with pooling must get under every schedule."""
+    tokens = request.prompt.tolist()
+    first = 0 if request.pooling == "mean" else len(tokens) - 1
+    rows = [_state_of(tokens[: end + 1]) for end in range(first, len(tokens))]
+    return np.mean(rows, axis=0).tolist()
+
+
 def expected(sequence: Sequence) -> list[int]:
     sampling = sequence.sampling
     assert isinstance(sampling, FakeSampling)
@@ -430,5 +457,7 @@ def _progress(sequence: Sequence | None) -> tuple[int, int, int]:
         node = node.parent
         end = len(node.tokens) if node else 0
     prompt_logprobs = len(sequence.request.prompt_logprobs or ())
+    if isinstance(sequence, PooledPass):
+        prompt_logprobs = sequence.next_output
     ended = sequence.state is SequenceState.FINISHED
     return (ended, len(sequence.output), computed + prompt_logprobs)

@@ -13,6 +13,7 @@ from yaie.engine.execution.executor import Executor
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.row_outputs import RowOutputs
 
 Execute = Callable[[StepPlan], torch.Tensor]
 Step = Callable[[StepPlan, Execute], torch.Tensor]
@@ -62,7 +63,18 @@ class WatchedExecutor:
         return self._inner.attention_traits
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
-        return self._step(plan, self._inner.execute)
+        return self.compute(plan).logits
+
+    def compute(self, plan: StepPlan) -> RowOutputs:
+        hidden: list[torch.Tensor] = []
+
+        def execute(plan: StepPlan) -> torch.Tensor:
+            outputs = self._inner.compute(plan)
+            hidden.append(outputs.hidden)
+            return outputs.logits
+
+        logits = self._step(plan, execute)
+        return RowOutputs(logits, hidden[-1] if hidden else torch.empty(0))
 
     def use_idle_moment(self) -> bool:
         return self._inner.use_idle_moment()

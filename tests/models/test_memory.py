@@ -19,7 +19,7 @@ import yaie.kernels
 from yaie.base.errors import NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import MappedFiles, free_bytes, trim_heap
-from yaie.engine.step.prompt_logprobs import room_for_prompt_logits
+from yaie.engine.step.prompt_outputs import room_for_prompt_logits
 from yaie.models.architecture.loaded_model import ModelSizes
 from yaie.models.load.memory_plan import (
     GIB,

@@ -103,6 +103,7 @@ def can_keep(plan: StepPlan) -> bool:
     num_rows = plan.num_rows
     return (
         0 < num_rows == len(plan.written_rows) == len(plan.logit_rows)
+        and not len(plan.hidden_rows)
         and len(_own_segments(plan, as_table(plan.segments))) == num_rows
     )
 

@@ -73,5 +73,5 @@ class MethodSelector:
 
 
 def is_decode(plan: StepPlan) -> bool:
-    """Return True if every row yields logits, as in a decode step."""
-    return 0 < plan.num_rows == len(plan.logit_rows)
+    """Return True if every row yields logits and nothing else, as in a decode step."""
+    return 0 < plan.num_rows == len(plan.logit_rows) and not len(plan.hidden_rows)

@@ -18,7 +18,7 @@ causal over its tokens, and shows it all tokens of the nodes above.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class StepPlan:
     segments: Sequence[Segment]  # in any order; a row's segments are exactly its path
     kv_tokens_read: int  # keys over all segments; shared keys count once
     kv_tokens_unshared: int  # keys read if every sequence read its whole path by itself
+    # Rows whose hidden state after the last norm is requested, ascending; they may have logits too.
+    hidden_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def num_rows(self) -> int:
@@ -135,8 +137,10 @@ class RowSelection:
                 return False
         return True
 
-    def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
-        """Select the logits at positions `first` to `end` on a path, cached or not.
+    def add_outputs(
+        self, path: list[Node], first: int, end: int, *, is_hidden: bool = False
+    ) -> int:
+        """Select the outputs at positions `first` to `end` on a path, cached or not.
 
         Positions before `first` that preemption has lost are selected too. Returns the position
         up to which the budget sufficed.
@@ -158,7 +162,7 @@ class RowSelection:
                     return node.start + start
             entry = self._entry(node)
             entry.computed_to = max(entry.computed_to, stop)
-            entry.logits.update(range(start, stop))
+            (entry.hidden if is_hidden else entry.logits).update(range(start, stop))
             self.num_rows += min(len(missing), self.room)
             if node.start + stop < min(end, node.end):
                 return node.start + stop
@@ -167,7 +171,7 @@ class RowSelection:
     def _without_row(self, node: Node, start: int, stop: int) -> list[int]:
         """Return the node's tokens from `start` to `stop` that lack a row in the selection."""
         entry = self.entries.get(node)
-        known = entry.logits if entry else frozenset()
+        known = entry.outputs if entry else frozenset()
         computed_to = entry.computed_to if entry else node.num_computed
         cached = range(start, min(stop, node.num_computed))
         again = [offset for offset in cached if offset not in known]
@@ -196,9 +200,8 @@ class RowSelection:
 
     def _select_logits(self, node: Node, offset: int) -> bool:
         entry = self.entries.get(node)
-        if entry and offset in entry.logits:
-            return True
-        if offset < node.num_computed:  # cached: a row for its logits only
+        has_row = entry is not None and offset in entry.outputs
+        if offset < node.num_computed and not has_row:  # cached: a row for its logits only
             if not self.room:
                 return False
             self.num_rows += 1
@@ -215,10 +218,11 @@ class RowSelection:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A plan, and the logits row for each cursor."""
+    """A plan, and where the outputs of each token are."""
 
     plan: StepPlan
     logit_index: dict[tuple[Node, int], int]  # (node, token of it) -> row of the logits
+    hidden_index: dict[tuple[Node, int], int]  # the same for the hidden rows
 
 
 @dataclass(slots=True)
@@ -261,6 +265,8 @@ class _Layout:
         self.written: list[int] = []
         self.logit_rows: list[int] = []
         self.logit_index: dict[tuple[Node, int], int] = {}
+        self.hidden_rows: list[int] = []
+        self.hidden_index: dict[tuple[Node, int], int] = {}
         self.segments = TableBuilder()
 
     def walk(self, top: NodeRows) -> None:
@@ -297,14 +303,15 @@ class _Layout:
     def _add_rows(self, rows: NodeRows, slots: IntArray) -> int:
         """Append the node's own rows; return the number of node tokens they attend to.
 
-        Cached tokens with requested logits come first, then new tokens. Lists, as most nodes in a
+        Cached tokens with requested outputs come first, then new tokens. Lists, as most nodes in a
         decode step have one row: creating arrays would cost more than all the rest.
         """
         node, cached, first_row = rows.node, rows.node.num_computed, self.num_rows
-        if rows.computed_to == cached + 1 and len(rows.logits) == 1 and cached in rows.logits:
+        is_next = rows.computed_to == cached + 1 and not rows.hidden
+        if is_next and len(rows.logits) == 1 and cached in rows.logits:
             self._add_next_row(node, cached, int(slots[cached]))  # of a decoding sequence
             return cached + 1
-        wanted = sorted(rows.logits)
+        wanted = sorted(rows.outputs)
         again = [offset for offset in wanted if offset < cached]
         for offset in again:
             self.token_ids.append(node.tokens[offset])
@@ -318,9 +325,13 @@ class _Layout:
             self.slots.extend(slots[cached : rows.computed_to].tolist())
             self.written.extend(range(first_new, self.num_rows))
         for index, offset in enumerate(wanted):
-            self.logit_index[(node, offset)] = len(self.logit_rows)
             row = first_row + index if offset < cached else first_new + offset - cached
-            self.logit_rows.append(row)
+            if offset in rows.logits:
+                self.logit_index[(node, offset)] = len(self.logit_rows)
+                self.logit_rows.append(row)
+            if offset in rows.hidden:
+                self.hidden_index[(node, offset)] = len(self.hidden_rows)
+                self.hidden_rows.append(row)
         if rows.computed_to > cached:
             return rows.computed_to
         return again[-1] + 1 if again else 0
@@ -361,5 +372,6 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
         segments=segments,
         kv_tokens_read=segments.num_keys,
         kv_tokens_unshared=selection.kv_tokens_unshared,
+        hidden_rows=np.array(layout.hidden_rows, dtype=np.int64),
     )
-    return PlannedStep(plan, layout.logit_index)
+    return PlannedStep(plan, layout.logit_index, layout.hidden_index)

@@ -18,14 +18,20 @@ from yaie.kvcache.unary_chain import make_chain_above
 class NodeRows:
     """One node's rows in a step; a fork may have an entry without rows."""
 
-    __slots__ = ("branches", "computed_to", "logits", "node", "slots_above")
+    __slots__ = ("branches", "computed_to", "hidden", "logits", "node", "slots_above")
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.computed_to = node.num_computed  # tokens computed at the end of the step
         self.logits: set[int] = set()  # tokens with requested logits
+        self.hidden: set[int] = set()  # tokens with a requested hidden row
         self.branches: list[NodeRows] = []  # entries below this one
         self.slots_above: SlotArray | None = None  # slots of the nodes up to the entry above
+
+    @property
+    def outputs(self) -> set[int]:
+        """Tokens with a requested output of either kind."""
+        return self.logits | self.hidden if self.hidden else self.logits
 
 
 def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
+from yaie.base.embedding_info import Pooling
 from yaie.base.settings import (
     AttentionBackendName,
     CacheEventKind,
@@ -45,6 +46,7 @@ class SettingKeywords(TypedDict, total=False):
     seed: int | None
     tool_call_parser: ToolCallParser
     chat_template: str | None
+    pooling: Pooling | None
     trust_markers: bool
     prefix_cache: bool
     cache_events: CacheEventKind

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from yaie.base import settings_file
+from yaie.base.embedding_info import Pooling
 from yaie.base.errors import ConfigError, nearest_name_hint
 from yaie.base.renamed_settings import advice_on, old_variables
 from yaie.base.server_settings import ServerConfig
@@ -176,6 +177,13 @@ class EngineConfig:
     chat_template: Annotated[
         str | None,
         About("chat template file, or plain for models without one", unset="the model's"),
+    ] = None
+    pooling: Annotated[
+        Pooling | None,
+        About(
+            "also serve embeddings, pooled from a generating model's hidden states",
+            unset="as the model's files say",
+        ),
     ] = None
     trust_markers: Annotated[
         bool,

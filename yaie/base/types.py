@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 
+from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.base.sampling_fields import (
     Biases,
@@ -247,6 +248,8 @@ class GenerationRequest:
     submission: int = 0  # set by clients; distinguishes successive requests with one id
     # Last prompt tokens that are output of an earlier run, which this one continues.
     num_resumed: int = 0
+    # Ends after the prompt: the answer is the pooled hidden row of its tokens, and no text.
+    pooling: Pooling | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +305,7 @@ class TokenDelta(
     num_cached_tokens: int = 0
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None  # with the first delta
     timings: Timings | None = None  # with the last delta
+    pooled: bytes = b""  # of a request with pooling: its row, as little-endian float32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,5 +374,6 @@ class EngineInfo:
     max_waiting: int  # waiting requests beyond those that fit; more are rejected
     max_waiting_tokens: int = 0  # queued prompt tokens beyond one step; 0 disables the limit
     eos_token_ids: tuple[int, ...] = ()
+    embedding: EmbeddingInfo | None = None  # set for a model that makes embeddings
     # Sampling defaults recommended by the model's authors (temperature, top_p, ...).
     default_sampling: dict[str, int | float] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_sampler
 from yaie.engine.execution.executor_loading import load_executor
+from yaie.engine.execution.hidden_states import hidden_states
 from yaie.engine.execution.memory import DeviceMemoryGauge
 from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.prefill_ahead import PrefillAhead
@@ -235,9 +236,10 @@ class EngineCore:
         began = time.perf_counter()
         failure: str | None = None
         try:
-            logits = self.executor.execute(step.plan)
+            logits, hidden = self.executor.compute(step.plan)
             computed = time.perf_counter()
             found, errors = prompt_logprobs(step, logits, one_by_one=self._config.exact)
+            states = hidden_states(step, hidden, errors)
             sampled = self._sampler.sample(logits, step.sample_tasks)
         except Exception as error:
             if not is_out_of_memory(error):
@@ -250,6 +252,8 @@ class EngineCore:
         for request, logprobs in found:  # only now: a step that fails is computed again
             assert request.prompt_logprobs is not None
             request.prompt_logprobs += logprobs
+        for sequence, rows in states:
+            sequence.take_states(rows)
         deltas = self.scheduler.update(step, sampled)
         if errors:
             deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]

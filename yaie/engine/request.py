@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Hashable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yaie.base.errors import InvariantViolated
 from yaie.base.stats import EngineStats
@@ -61,6 +62,7 @@ class Request:
         "num_cached",
         "num_paid_rows",
         "params",
+        "pooling",
         "priority",
         "prompt",
         "prompt_logprobs",
@@ -83,15 +85,19 @@ class Request:
         self.request_id = spec.request_id
         self.submission = spec.submission
         self.params: SamplingParams = spec.sampling
+        self.pooling = spec.pooling
         self.priority = spec.priority
         self.tenant = spec.tenant
         self.queue_timeout_s = spec.queue_timeout_s
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.max_new_tokens = max_new_tokens  # for each sequence
-        self.sequences = [  # emptied when the last of them has ended
-            Sequence(self, index, sampling) for index, sampling in enumerate(samplings)
-        ]
+        # Emptied when the last of them has ended.
+        self.sequences: list[Sequence] = (
+            [PooledPass(self, samplings[0])]
+            if spec.pooling is not None
+            else [Sequence(self, index, sampling) for index, sampling in enumerate(samplings)]
+        )
         self.arrival = 0  # arrival number, set by the scheduler
         self.arrived_at = 0  # tree clock
         self.arrived_s = 0.0  # seconds of the scheduler's clock
@@ -271,7 +277,7 @@ class PromptPass(Sequence):
     """A request's prompt as a separate sequence, for log-probabilities only.
 
     It runs before the request's sequences and ends without a sample. These then find the prompt in
-    the tree. See `prompt_logprobs.py`.
+    the tree. See `prompt_outputs.py`.
     """
 
     __slots__ = ()
@@ -284,6 +290,59 @@ class PromptPass(Sequence):
         """Number of the request's live sequences: they run next."""
         return sum(seq.state is SequenceState.WAITING for seq in self.request.sequences)
 
+    @property
+    def next_output(self) -> int:
+        """First position whose log-probabilities are missing."""
+        return len(self.request.prompt_logprobs or ())
+
+    @property
+    def num_missing_outputs(self) -> int:
+        """Positions whose log-probabilities are missing."""
+        return self.request.num_missing_prompt_logprobs
+
     def count_pending_rows(self) -> int:
         """Count its rows, shared ones included: each position has one, cached or not."""
-        return max(super().count_pending_rows(), self.request.num_missing_prompt_logprobs)
+        return max(super().count_pending_rows(), self.num_missing_outputs)
+
+
+class PooledPass(Sequence):
+    """The one sequence of a request for a pooled hidden row; it ends after its prompt.
+
+    The pooling `last` takes the row of the last token, cached or not. A mean takes
+    the rows of all tokens, and the tree holds none of them: cached tokens are computed once more,
+    as rows that read their keys and values. See `prompt_outputs.py`.
+    """
+
+    __slots__ = ("_num_taken", "_total")
+
+    def __init__(self, request: Request, sampling: SamplingState) -> None:
+        super().__init__(request, 0, sampling)
+        self._num_taken = 0
+        self._total: NDArray[np.float64] | None = None  # sum of the rows so far, [hidden]
+
+    @property
+    def next_output(self) -> int:
+        """First position whose hidden row is missing."""
+        request = self.request
+        return (0 if request.pooling == "mean" else len(request.prompt) - 1) + self._num_taken
+
+    @property
+    def num_missing_outputs(self) -> int:
+        """Positions whose hidden rows are missing."""
+        return len(self.request.prompt) - self.next_output
+
+    def count_pending_rows(self) -> int:
+        """Count its rows, shared ones included."""
+        return max(super().count_pending_rows(), self.num_missing_outputs)
+
+    def take_states(self, rows: NDArray[np.float32]) -> None:
+        """Take the next hidden rows [rows, hidden]."""
+        total = rows.sum(axis=0, dtype=np.float64)
+        self._total = total if self._total is None else self._total + total
+        self._num_taken += len(rows)
+
+    def pooled(self) -> bytes:
+        """Return the pooled row as little-endian float32; empty while rows are missing."""
+        if self._total is None or self.num_missing_outputs:
+            return b""
+        return (self._total / self._num_taken).astype("<f4").tobytes()

@@ -11,7 +11,7 @@ from yaie.attention.plan import StepPlan
 from yaie.base.errors import request_error
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta, TokenLogprobs
-from yaie.engine.request import PromptPass, Request, Sequence
+from yaie.engine.request import PooledPass, PromptPass, Request, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
@@ -40,12 +40,21 @@ class PromptLogits:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptStates:
+    """The hidden rows of a pooled pass, of successive positions."""
+
+    sequence: PooledPass
+    hidden_rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduledStep:
     """A step's plan and the sequences that it serves."""
 
     plan: StepPlan
     sample_tasks: tuple[SampleTask, ...]  # older sequences first
     prompt_logits: tuple[PromptLogits, ...]
+    prompt_states: tuple[PromptStates, ...]
     computed: SequenceOf[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     paid: tuple[tuple[Request, int], ...]  # rows for sequences without output, by request
@@ -106,5 +115,6 @@ def make_delta(
         error=request_error(error) if error else None,
         num_cached_tokens=request.num_cached or 0,
         prompt_logprobs=(None, *prompt_logprobs) if prompt_logprobs is not None else None,
+        pooled=sequence.pooled() if isinstance(sequence, PooledPass) and not error else b"",
         timings=sequence.timings(now) if reason else None,
     )

@@ -22,7 +22,7 @@ from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.turn_grace import Close, Lingering
-from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
+from yaie.engine.request import PooledPass, PromptPass, Request, Sequence, SequenceState
 from yaie.engine.scheduled_step import SampledToken, ScheduledStep, make_delta
 from yaie.engine.step.batch_builder import BatchBuilder
 from yaie.engine.step.preemption import (
@@ -176,6 +176,10 @@ class Scheduler:
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
+        for states in step.prompt_states:
+            if not states.sequence.num_missing_outputs:
+                states.sequence.begin_output(self._clock(), self.stats)
+                deltas.append(self._end(states.sequence, "stop"))
         for task, result in zip(step.sample_tasks, sampled, strict=True):
             try:
                 if not isinstance(result, YaieError):
@@ -247,7 +251,8 @@ class Scheduler:
         # Non-finite logits may come from invalid KV anywhere on the path. Drop every token that
         # no other sequence needs: to recompute a good prefix costs less than to fail once more.
         close = partial(self.tree.close, keep=not isinstance(error, LogitsNotFinite))
-        self._withdraw(sequence, self.lingering.hold if reason == "stop" else close)
+        may_go_on = reason == "stop" and bool(sequence.output)
+        self._withdraw(sequence, self.lingering.hold if may_go_on else close)
         if sequence.index == 0 and request.prompt_pass is not None:
             self._end_prompt_pass(request, close)
         if request.is_finished:
@@ -373,7 +378,7 @@ class Scheduler:
         assert first.cursor is not None
         for sequence in others:
             self._start(sequence, self.tree.fork(first.cursor))
-        if isinstance(first, PromptPass):
+        if isinstance(first, PromptPass | PooledPass):
             demand.add(first)
         else:
             demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)

@@ -26,6 +26,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
             f"priority must be a 64-bit integer, got {as_shown(request.priority):.40}",
             param="priority",
         )
+    _check_generates(request, info)
     if not prompt:
         raise InvalidRequest("the prompt is empty; it needs at least one token", param="prompt")
     for name, token_ids in (
@@ -49,6 +50,8 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
             param="n",
         )
     room = info.max_model_len - len(prompt)
+    if request.pooling is not None:
+        return _check_pooled(room, request, info)
     if room < 1:
         raise ContextLengthExceeded(
             f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "
@@ -67,6 +70,29 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
     if sampling.max_tokens is None:
         return room
     return min(sampling.max_tokens - request.num_resumed, room)
+
+
+def _check_generates(request: GenerationRequest, info: EngineInfo) -> None:
+    """Raise `InvalidRequest` for text from a model that only makes embeddings."""
+    how = info.embedding
+    if how is not None and not how.generates and request.pooling is None:
+        raise InvalidRequest(
+            f"the model {info.model!r} computes embeddings and generates no text; embed texts with "
+            "it, or use a chat model",
+            param="model",
+            code="unsupported_endpoint",
+        )
+
+
+def _check_pooled(room: int, request: GenerationRequest, info: EngineInfo) -> int:
+    """Return 0, the tokens of a request that ends after its prompt, if its prompt fits."""
+    if room < 0:
+        raise ContextLengthExceeded(
+            f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "
+            f"has {len(request.prompt_token_ids)} tokens; shorten it",
+            param="prompt",
+        )
+    return 0
 
 
 def _check_resumed(request: GenerationRequest) -> None:

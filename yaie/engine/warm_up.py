@@ -62,6 +62,8 @@ def batches(info: EngineInfo) -> list[list[GenerationRequest]]:
     new = min(NEW_TOKENS, max(1, info.max_model_len - 1))
     length = max(1, min(PROMPT_TOKENS, info.max_model_len - new))
     random = Random(0)
+    how = info.embedding
+    pooling = how.pooling if how is not None and not how.generates else None
 
     def request(number: int, start: tuple[int, ...]) -> GenerationRequest:
         rest = length - len(start)
@@ -77,6 +79,7 @@ def batches(info: EngineInfo) -> list[list[GenerationRequest]]:
                 max_tokens=new,
                 ignore_eos=True,
             ),
+            pooling=pooling,
         )
 
     first = request(0, ())

@@ -140,8 +140,10 @@ class DecoderCall(ctypes.Structure):
 
     _fields_: ClassVar = [
         ("token_ids", ctypes.c_void_p),
-        ("logit_rows", ctypes.c_void_p),
+        ("output_rows", ctypes.c_void_p),
         ("num_logit_rows", ctypes.c_int64),
         ("logits", ctypes.c_void_p),
         ("beats", ctypes.c_void_p),
+        ("num_hidden_rows", ctypes.c_int64),
+        ("hidden", ctypes.c_void_p),
     ]

@@ -233,6 +233,7 @@ class Answer:
         self.error: RequestError | None = None  # it ends the whole request
         self._is_failed = False  # in the engine
         self.prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
+        self.pooled = b""  # of a request with pooling
         self.timings = [Timings()] * request.sampling.n
         self._num_cached_tokens = 0
         self._sequences = [
@@ -272,6 +273,7 @@ class Answer:
         self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
         if delta.prompt_logprobs is not None:
             self.prompt_logprobs = delta.prompt_logprobs
+        self.pooled = delta.pooled or self.pooled
         if delta.timings is not None:
             self.timings[delta.index] = delta.timings
         if delta.error is not None:

@@ -45,10 +45,12 @@ class Batch:
         logit_rows: torch.Tensor | int,
         model: PooledModel,
         prepared: PreparedStep,
+        hidden_rows: torch.Tensor | None = None,
     ) -> None:
         """`logit_rows` is 0 to compute logits for all rows."""
         self.token_ids, self.positions, self.row_slots = rows
         self.logit_rows = logit_rows
+        self.hidden_rows = hidden_rows
         self._specs = model.specs
         self._pool = model.pool
         self._prepared = prepared
@@ -67,6 +69,7 @@ class Batch:
             torch.from_numpy(plan.logit_rows).to(device),
             model,
             backend.prepare(plan, device),
+            torch.from_numpy(plan.hidden_rows).to(device) if len(plan.hidden_rows) else None,
         )
 
     def attend(

@@ -8,6 +8,7 @@ from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineInfo
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import TokenSampler
+from yaie.models.files.pooling_files import read_embedding
 
 
 def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSampler) -> EngineInfo:
@@ -47,5 +48,6 @@ def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSamp
         max_waiting=config.max_waiting,
         max_waiting_tokens=config.max_waiting_tokens,
         eos_token_ids=metadata.eos_token_ids,
+        embedding=read_embedding(loaded.path, config.pooling, metadata.sizes.hidden),
         default_sampling=dict(metadata.default_sampling),
     )

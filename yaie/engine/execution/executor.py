@@ -1,4 +1,4 @@
-"""The executor protocol: a step plan in, logits out."""
+"""The executor protocol: a step plan in, the outputs of its rows out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.row_outputs import RowOutputs
 
 
 class Executor(Protocol):
@@ -53,12 +54,15 @@ class Executor(Protocol):
     def attention_traits(self) -> DeviceTraits | None:
         """The device traits that the cost model uses; None if there is no choice."""
 
-    def execute(self, plan: StepPlan) -> torch.Tensor:
+    def compute(self, plan: StepPlan) -> RowOutputs:
         """Compute all plan rows and write their keys and values into the pool.
 
-        Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order of
-        `plan.logit_rows`. A plan without logit rows is computed too.
+        Returns logits in the order of `plan.logit_rows` and hidden rows in the order of
+        `plan.hidden_rows`. A plan without either is computed too.
         """
+
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """Compute all plan rows; return the logits [len(plan.logit_rows), vocab]."""
 
     def use_idle_moment(self) -> bool:
         """Prepare for later steps, for a millisecond or two; False if there is no such work."""

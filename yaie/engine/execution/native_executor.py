@@ -9,6 +9,7 @@ from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.native.native_decoder import NativeDecoder
 
 
@@ -37,11 +38,15 @@ class NativeExecutor:
         """See `Executor.kernels`."""
         return self.decoder.kernels
 
-    @torch.inference_mode()
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
+        return self.compute(plan).logits
+
+    @torch.inference_mode()
+    def compute(self, plan: StepPlan) -> RowOutputs:
+        """See `Executor.compute`."""
         self._memory.note_use(int(plan.slots.max(initial=-1)))
-        return self.decoder.execute(plan)
+        return self.decoder.compute(plan)
 
     def use_idle_moment(self) -> bool:
         """See `Executor.use_idle_moment`."""

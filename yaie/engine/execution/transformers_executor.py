@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -18,6 +21,7 @@ from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.attention_hook import passing
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import has_experts
+from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.fused.fused_decoder import FusedDecoder
 from yaie.models.native.numerics_check import (
     TOLERANCE_OF_EXPERTS,
@@ -29,6 +33,29 @@ from yaie.models.native.packed_linears import pack_linears, packable_linears
 from yaie.models.native.packing import Packer
 
 log = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def last_states(model: torch.nn.Module, rows: torch.Tensor | None) -> Iterator[list[torch.Tensor]]:
+    """Return a list that the model's forward fills with hidden rows [rows, hidden] in float32.
+
+    They are the outputs of its base model, which ends with the last norm. Without `rows` the list
+    stays empty.
+    """
+    found: list[torch.Tensor] = []
+    if rows is None:
+        yield found
+        return
+
+    def keep(base: torch.nn.Module, arguments: Any, output: Any) -> None:
+        found.append(output[0][0].index_select(0, rows).float())
+
+    base: Any = model.base_model
+    hook = base.register_forward_hook(keep)
+    try:
+        yield found
+    finally:
+        hook.remove()
 
 
 class TransformersExecutor:
@@ -73,23 +100,34 @@ class TransformersExecutor:
         """See `Executor.kernels`."""
         return self._backend.kernels
 
-    @torch.inference_mode()
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
+        return self.compute(plan).logits
+
+    @torch.inference_mode()
+    def compute(self, plan: StepPlan) -> RowOutputs:
+        """See `Executor.compute`."""
         self.memory.note_use(int(plan.slots.max(initial=-1)))
         if self._graphs is not None:
             logits = self._graphs.execute(plan)
             if logits is not None:
-                return logits
+                return RowOutputs(logits, logits.new_empty((0, self._hidden_size)))
         return self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
 
-    def _forward(self, batch: Batch) -> torch.Tensor:
-        """Return the logits [rows, vocab] in float32."""
+    @property
+    def _hidden_size(self) -> int:
+        return self.loaded.metadata.sizes.hidden
+
+    def _logits(self, batch: Batch) -> torch.Tensor:
+        return self._forward(batch).logits
+
+    def _forward(self, batch: Batch) -> RowOutputs:
         if self._fused is not None:
             return self._fused.forward(batch)
-        assert self.loaded.model is not None, "a packed model has no original"
-        with passing(batch) as step:
-            output = self.loaded.model(
+        model = self.loaded.model
+        assert model is not None, "a packed model has no original"
+        with passing(batch) as step, last_states(model, batch.hidden_rows) as hidden:
+            output = model(
                 input_ids=batch.token_ids[None],
                 position_ids=batch.positions[None],
                 attention_mask=None,
@@ -98,7 +136,9 @@ class TransformersExecutor:
                 **step,
             )
         logits: torch.Tensor = output.logits[0].float()
-        return logits
+        if not hidden:
+            hidden.append(logits.new_empty((0, self._hidden_size)))
+        return RowOutputs(logits, hidden[0])
 
     @property
     def graphs(self) -> DecodeGraphs | None:
@@ -126,7 +166,7 @@ class TransformersExecutor:
         ):
             return
         self._graphs = DecodeGraphs.capture(
-            self._pooled, self._backend, queue, self._forward, max_rows=max_rows
+            self._pooled, self._backend, queue, self._logits, max_rows=max_rows
         )
 
     def use_idle_moment(self) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Sequence as SequenceOf
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
-from yaie.engine.request import PromptPass, Request, Sequence
+from yaie.engine.request import PooledPass, PromptPass, Request, Sequence
 from yaie.engine.scheduled_step import SampleTask, ScheduledStep
 from yaie.engine.step.fault_isolation import FaultIsolation
 from yaie.engine.step.incremental_step import IncrementalStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
-from yaie.engine.step.prompt_logprobs import PromptRows
+from yaie.engine.step.prompt_outputs import PromptRows
 from yaie.kvcache.radix_tree import RadixTree
 
 _GOOD_STEPS = 64  # before the limit doubles again
@@ -105,7 +105,7 @@ def schedule_rows(
     for sequence in in_row_order(running, policy):
         assert sequence.cursor is not None
         before = selection.num_rows
-        if isinstance(sequence, PromptPass):
+        if isinstance(sequence, PromptPass | PooledPass):
             is_member = prompt_rows.add(selection, sequence, tree.path(sequence.cursor))
         else:
             _, is_member = selection.add(sequence.cursor)
@@ -122,7 +122,8 @@ def schedule_rows(
     return ScheduledStep(
         plan=planned.plan,
         sample_tasks=tuple(SampleTask(seq, index[seq.last_token]) for seq in sampling),
-        prompt_logits=prompt_rows.logits(tree, index),
+        prompt_logits=prompt_rows.logits(tree, planned),
+        prompt_states=prompt_rows.states(tree, planned),
         computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
         members=tuple(members),
         paid=tuple(paid),

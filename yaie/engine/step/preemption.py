@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
-from yaie.engine.request import PromptPass, Request, Sequence
-from yaie.engine.step.prompt_logprobs import room_for_prompt_logits
+from yaie.engine.request import PooledPass, PromptPass, Request, Sequence
+from yaie.engine.step.prompt_outputs import room_for_prompt_logits
 from yaie.kvcache.match import Match
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -36,11 +36,11 @@ class StepDemand:
         self.num_places += sequence.num_places
         rows = sequence.count_pending_rows()
         if isinstance(sequence, PromptPass):
-            self._prompt_logits += sequence.request.num_missing_prompt_logprobs
-            self._other_rows += rows - sequence.request.num_missing_prompt_logprobs
+            self._prompt_logits += sequence.num_missing_outputs
+            self._other_rows += rows - sequence.num_missing_outputs
         else:
             self._other_rows += rows
-            self._num_sampling += 1
+            self._num_sampling += not isinstance(sequence, PooledPass)
 
     def add_siblings(self, num_sequences: int, rows: int) -> None:
         """Add sequences that need `rows` together before each samples its first token."""

@@ -194,11 +194,13 @@ struct YaieDecoder {
 
 // Inputs and outputs of a decoder in one step.
 struct YaieDecoderCall {
-    const int64_t* token_ids;   // [num_rows]
-    const int64_t* logit_rows;  // [num_logit_rows]
+    const int64_t* token_ids;    // [num_rows]
+    const int64_t* output_rows;  // [num_logit_rows + num_hidden_rows]: rows with logits come first
     int64_t num_logit_rows;
     float* logits;    // [num_logit_rows, num_outputs of the head]
     uint64_t* beats;  // counts parts of the step that are done, for a watching process
+    int64_t num_hidden_rows;
+    float* hidden;  // [num_hidden_rows, hidden] after the final norm
 };
 
 // The most likely token of each row of logits.

@@ -463,15 +463,15 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     d.attend(d.pool, d.step, at, rounded_output);
     beat(d);
 
-    // After the last layer's attention, continue with the rows that need logits.
+    // After the last layer's attention, continue with the rows that have outputs.
     if (is_last) {
-        rows = d.call.num_logit_rows;
+        rows = d.call.num_logit_rows + d.call.num_hidden_rows;
         float* kept = d.buffers.floats(DecoderBuffers::kKept, rows * width);
-        GatherCall gather{hidden, d.call.logit_rows, kept, width};
+        GatherCall gather{hidden, d.call.output_rows, kept, width};
         d.pool.run(gather_task, &gather, rows);
         hidden = kept;
         kept = d.buffers.floats(DecoderBuffers::kNormed, rows * output_width);
-        gather = {output, d.call.logit_rows, kept, output_width};
+        gather = {output, d.call.output_rows, kept, output_width};
         d.pool.run(gather_task, &gather, rows);
         output = kept;
     }
@@ -491,7 +491,18 @@ static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& 
         const YaieDecoderLayer& layer = decoder.layers[i];
         run_layer(d, layer, hidden, i + 1 == decoder.num_layers);
     }
-    int64_t rows = call.num_logit_rows;
+    int64_t rows = call.num_logit_rows, others = call.num_hidden_rows;
+    if (others) {
+        NormCall norm{hidden + rows * decoder.hidden,
+                      call.hidden,
+                      decoder.final_norm,
+                      decoder.hidden,
+                      others,
+                      decoder.epsilon,
+                      1.0f,
+                      {}};
+        pool.run(norm_task, &norm, (others + kRowsInTask - 1) / kRowsInTask);
+    }
     if (!rows) return;
     // The logit factor is applied before the head, to fewer elements: a head with a factor has no
     // bias.

@@ -132,8 +132,9 @@ inline std::string describe_layout() {
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
                 YAIE_FIELD(logit_factor), YAIE_FIELD(logit_softcap), YAIE_FIELD(reserved))
-    YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(logit_rows),
-                YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats))
+    YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(output_rows),
+                YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats),
+                YAIE_FIELD(num_hidden_rows), YAIE_FIELD(hidden))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(best), YAIE_FIELD(tokens))
     YAIE_STRUCT(YaieSamples, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),

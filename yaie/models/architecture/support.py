@@ -34,6 +34,12 @@ HOW_TO_ASK = (
 )
 
 _BY_ARCHITECTURE = {entry.architecture: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
+# Decoders saved without a head, as embedding models are: MistralModel.
+HEADLESS = {
+    f"{entry.architecture.removesuffix('ForCausalLM')}Model": entry
+    for entry in SUPPORTED
+    if entry.architecture.endswith("ForCausalLM")
+}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 _STATEFUL_LAYERS = frozenset(
@@ -86,8 +92,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         raise ModelUnsupported(f"{name} cannot be served: {ENCODER_DECODER}")
     if not _is_causal(config, entry):
         raise ModelUnsupported(
-            f"{name} with use_bidirectional_attention cannot be served: tokens attend to later "
-            f"tokens"
+            f"{name} with bidirectional attention cannot be served: tokens attend to later tokens"
         )
     odd_layers = sorted(set(_layer_types(config)) - _ATTENTION_LAYERS)
     if odd_layers:
@@ -124,6 +129,8 @@ def _check_defaults(config: dict[str, Any]) -> None:
 
 def _is_causal(config: dict[str, Any], entry: SupportedArchitecture) -> bool:
     """Return False if text tokens see later ones."""
+    if config.get("is_causal") is False:
+        return False
     setting = config.get("use_bidirectional_attention")
     if setting == "vision":  # among the tokens of an image, in models that know the word
         return entry.model_type in _BIDIRECTIONAL_IMAGES
@@ -171,9 +178,9 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
     named = list(config.get("architectures") or ())
     model_type = config.get("model_type") or ""
     for name in named:
-        if name not in _BY_ARCHITECTURE:
+        entry = _BY_ARCHITECTURE.get(name) or HEADLESS.get(name)
+        if entry is None:
             continue
-        entry = _BY_ARCHITECTURE[name]
         if model_type and model_type != entry.model_type:
             raise ModelUnsupported(
                 f"{name} with model_type {model_type} cannot be served: the conformance suite "

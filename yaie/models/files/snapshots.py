@@ -34,6 +34,7 @@ from yaie.text.convert import OLDER_FORMS, TOKENIZER
 
 # Top-level files that transformers and the tokenizer read, in addition to the weights.
 _SMALL = ("*.json", "*.jinja", "merges.txt", *OLDER_FORMS)
+_POOLING = "*_Pooling/config.json"  # of an embedding model
 _MAX_NAMED = 8
 
 
@@ -103,8 +104,8 @@ def choose_files(names: Iterable[str], weight_map: Iterable[str]) -> list[str]:
 
 def choose_small_files(names: Iterable[str]) -> list[str]:
     """Return the files of the config, the tokenizer and the chat template."""
-    top = (name for name in names if "/" not in name)
-    return sorted(name for name in top if any(fnmatchcase(name, each) for each in _SMALL))
+    wanted = [name for name in names if "/" not in name or fnmatchcase(name, _POOLING)]
+    return sorted(name for name in wanted if any(fnmatchcase(name, each) for each in _SMALL))
 
 
 def _find_gap(folder: Path) -> str:

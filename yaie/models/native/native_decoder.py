@@ -30,6 +30,7 @@ from yaie.kernels.decoder_structures import (
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.native.batch_invariance_check import check_exact, not_exact
 from yaie.models.native.decoder_structure import (
     DecoderParts,
@@ -120,19 +121,26 @@ class NativeDecoder:
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """Compute a plan's rows and return float32 logits [logit rows, vocab]."""
+        return self.compute(plan).logits
+
+    def compute(self, plan: StepPlan) -> RowOutputs:
+        """Compute a plan's rows and return their outputs."""
         step = self._attention.prepare(plan, _CPU)
         token_ids = np.ascontiguousarray(plan.token_ids)
-        logit_rows = np.ascontiguousarray(plan.logit_rows)
-        logits = self._logits.take(len(logit_rows))
+        output_rows = np.concatenate([plan.logit_rows, plan.hidden_rows])
+        logits = self._logits.take(len(plan.logit_rows))
+        hidden = torch.empty((len(plan.hidden_rows), self.structure.hidden), dtype=torch.float32)
         call = DecoderCall(
             token_ids.ctypes.data,
-            logit_rows.ctypes.data,
-            len(logit_rows),
+            output_rows.ctypes.data,
+            len(logits),
             logits.data_ptr(),
             counter_address(),
+            len(hidden),
+            hidden.data_ptr(),
         )
         self.kernels.decode(self.structure, step.structure, call)
-        return logits
+        return RowOutputs(logits, hidden)
 
 
 def _pack_decoder(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from yaie.base.embedding_info import EmbeddingInfo
 from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams
 from yaie.server.requests.digests import Digest
 from yaie.server.schemas.generation_replies import RenderedRequest
@@ -70,7 +71,8 @@ class Call:
     hides_reasoning: bool = False
     custom_tools: frozenset[str] = frozenset()  # names of a chat's tools that take a text
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
-    body: object = None  # the body of another API that was translated into this call
+    body: object = None  # the body of an API other than completions
+    embedding: EmbeddingInfo | None = None  # the answers are vectors, and no texts
 
     @property
     def num_choices(self) -> int:

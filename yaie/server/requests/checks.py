@@ -12,6 +12,7 @@ from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.base.types import MAX_LOGPROBS
 from yaie.server.schemas.base import RequestBody, State, Unused
 from yaie.server.schemas.chat import ChatBody
+from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.stop_patterns import stop_patterns
 
@@ -32,6 +33,11 @@ def check_common(body: GenerationBody) -> None:
     check_unused(body)
     if body.stream_options is not None and not body.stream:
         raise InvalidRequest("stream_options requires stream to be true", param="stream_options")
+    check_limits(body)
+
+
+def check_limits(body: GenerationBody | EmbeddingBody) -> None:
+    """Raise for a salt, priority or time limit out of range."""
     if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
         raise InvalidRequest(
             f"cache_salt must have 1 to {MAX_SALT_CHARS} characters", param="cache_salt"

@@ -36,6 +36,7 @@ from yaie.server.requests.checks import (
 from yaie.server.requests.conversation import Conversation, make_conversation
 from yaie.server.requests.custom_tools import with_functions
 from yaie.server.requests.digests import Digest
+from yaie.server.requests.embedding_inputs import make_embedding_call
 from yaie.server.requests.grammar_fields import grammar_of
 from yaie.server.requests.legacy_functions import (
     calls_functions,
@@ -49,8 +50,10 @@ from yaie.server.requests.sampling_params import limit_tokens, sampling_of
 from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
+from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.chat_template import ChatPrompt, ChatTemplate
+from yaie.text.embeddings import check_generates
 from yaie.text.tokenizer import Tokenizer
 
 _SETTINGS = (
@@ -90,8 +93,13 @@ class Translator:
         """Longest prompt plus answer, in tokens."""
         return self._info.max_model_len
 
+    def embedding(self, body: EmbeddingBody) -> Call:
+        """Translate a request for embeddings. Raises as `chat`."""
+        return make_embedding_call(body, self.tokenizer, self._info, self._caller)
+
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
+        check_generates(self._info)
         custom = with_functions(body)
         call = self._chat_call(with_tools(custom.body))
         if custom.names:
@@ -205,6 +213,7 @@ class Translator:
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""
+        check_generates(self._info)
         check_common(body)
         n = 1 if body.n is None else body.n
         if body.best_of is not None and body.best_of != n:

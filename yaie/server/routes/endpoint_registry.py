@@ -25,6 +25,7 @@ from yaie.server.routes import (
     cache,
     completions,
     docs,
+    embeddings,
     files,
     health,
     messages,
@@ -40,6 +41,7 @@ Handler = Callable[..., Awaitable[Response]]
 
 _ROUTERS = (
     completions.router,
+    embeddings.router,
     responses.router,
     messages.router,
     ollama.router,

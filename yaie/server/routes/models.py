@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `GET /v1/models/{id}`, and the refusal of `POST /v1/embeddings`."""
+"""`GET /v1/models` and `GET /v1/models/{id}`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
             max_body_bytes=service.settings.max_body_bytes,
         )
     if (abilities := model.abilities) is not None:
+        how = None if model.info is None else model.info.embedding
         card.capabilities = ModelCapabilities(
+            completion=how is None or how.generates,
+            embeddings=how is not None,
             chat=abilities.chat,
             tools=abilities.tools and model.defaults.tools,
             tool_format=abilities.tool_format,
@@ -147,15 +150,3 @@ async def get_model(request: Request, model_id: str) -> Response:
     if is_of_messages(request.scope):
         return json_reply(_messages_card(model, model_id or model.name))
     return json_reply(_card(service, model, model_id or model.name))
-
-
-@router.post("/v1/embeddings", include_in_schema=False)
-async def refuse_embeddings(request: Request) -> Response:
-    """Refuse with 400: models here generate text. Raises `InvalidRequest`."""
-    service: Service = request.app.state.service
-    raise InvalidRequest(
-        f"the model {service.model().name!r} generates text and computes no embeddings; send this "
-        "request to a server with an embedding model",
-        param="model",
-        code="unsupported_endpoint",
-    )

@@ -1,0 +1,115 @@
+"""`/v1/embeddings` over a real engine in this process."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from starlette.testclient import TestClient
+
+from tests.embedding_model import QUERY, make_embedding_model, plain_states, unit
+from yaie.api.llm import LLM
+from yaie.base.settings import Settings
+from yaie.server.app import create_app
+from yaie.text.tokenizer import load_tokenizer
+
+TOLERANCE = 1e-4
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_embedding_model(tiny_model_dir, tmp_path_factory.mktemp("embedding") / "model")
+
+
+@pytest.fixture(scope="module")
+def http(folder: Path) -> Iterator[TestClient]:
+    settings = Settings(model=str(folder), served_model_name="e")
+    keywords = {"dtype": "float32", "num_slots": 4096, "max_model_len": 128}
+    with LLM(folder, weights_cache="off", served_model_name="e", **keywords) as llm:  # type: ignore[arg-type]
+        app = create_app(settings, make_client=lambda config: llm.as_client())
+        with TestClient(app, raise_server_exceptions=False) as client:
+            while client.get("/readiness").status_code != 200:
+                assert app.state.service.failure is None
+            yield client
+
+
+def vectors(answer: object) -> NDArray[np.float32]:
+    assert isinstance(answer, dict), answer
+    assert [each["index"] for each in answer["data"]] == [*range(len(answer["data"]))], answer
+    return np.array([each["embedding"] for each in answer["data"]], dtype=np.float32)
+
+
+def test_vectors_are_those_of_transformers(http: TestClient, folder: Path) -> None:
+    states, tokenizer = plain_states(folder), load_tokenizer(folder)
+    texts = ["The tree", "The tree is a plan.", "A slot"]
+    inputs = [QUERY + text for text in texts]
+    ids = [tokenizer.encode(text) for text in inputs]
+    assert all(each[-1] == 1 for each in ids)
+    wanted = np.array([unit(states(each)[-1]) for each in ids])
+    first = http.post("/v1/embeddings", json={"input": texts, "prompt_name": "query"}).json()
+    assert np.abs(vectors(first) - wanted).max() < TOLERANCE
+    usage = first["usage"]
+    assert usage["prompt_tokens"] == usage["total_tokens"] == sum(map(len, ids))
+    for given in (inputs, ids):
+        again = http.post("/v1/embeddings", json={"input": given}).json()
+        assert np.abs(vectors(again) - wanted).max() < TOLERANCE
+        # Warm: only the last token of each has a row.
+        cached = again["usage"]["prompt_tokens_details"]["cached_tokens"]
+        assert cached == usage["prompt_tokens"] - len(ids)
+    short = http.post("/v1/embeddings", json={"input": ids[0], "dimensions": 8}).json()
+    assert np.abs(vectors(short) - unit(wanted[0][:8])).max() < TOLERANCE
+    body = {"input": inputs, "encoding_format": "base64"}
+    packed = http.post("/v1/embeddings", json=body).json()["data"]
+    found = [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in packed]
+    assert np.abs(np.array(found) - wanted).max() < TOLERANCE
+    long = {"input": "tree " * 500, "truncate": True}
+    cut = [*tokenizer.encode("tree " * 500)[:127], 1]
+    answer = http.post("/v1/embeddings", json=long).json()
+    assert np.abs(vectors(answer)[0] - unit(states(cut)[-1])).max() < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "message"),
+    [
+        ({}, "input", "input is required"),
+        ({"input": []}, "input", "input must be a string, a list of strings"),
+        ({"input": 5}, "input", "input must be a string, a list of strings"),
+        ({"input": ["a", 5]}, "input[1]", "input[1] must be a string or a list of token ids"),
+        ({"input": [3, "a"]}, "input[1]", "input[1] must be a token id"),
+        ({"input": [99999]}, "input[0]", "this model's ids are 0 to"),
+        ({"input": [[]]}, "input[0]", "input[0] has no tokens"),
+        ({"input": ["a"] * 2049}, "input", "at most 2048"),
+        ({"input": "tree " * 500}, "input", "maximum context length is 128 tokens"),
+        ({"input": "a", "dimensions": 65}, "dimensions", "between 1 and 64, got 65"),
+        ({"input": "a", "encoding_format": "int"}, "encoding_format", "'float' or 'base64'"),
+        ({"input": "a", "prompt_name": "q"}, "prompt_name", "are: 'query', 'document'"),
+        ({"input": "a", "cache_salt": ""}, "cache_salt", "1 to 256"),
+    ],
+)
+def test_a_wrong_field_is_named(
+    http: TestClient, body: dict[str, object], param: str, message: str
+) -> None:
+    response = http.post("/v1/embeddings", json=body)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["param"] == param
+    assert message in error["message"]
+
+
+def test_an_embedding_model_refuses_to_write(http: TestClient) -> None:
+    turn = [{"role": "user", "content": "x"}]
+    for path, body in (
+        ("/v1/chat/completions", {"messages": turn}),
+        ("/v1/completions", {"prompt": "x"}),
+        ("/v1/responses", {"input": "x"}),
+    ):
+        response = http.post(path, json=body)
+        assert response.status_code == 400
+        error = response.json()["error"]
+        assert error["code"] == "unsupported_endpoint"
+        assert "'e' computes embeddings and generates no text" in error["message"]
+    assert http.get("/v1/models").json()["data"][0]["capabilities"]["completion"] is False

@@ -1,0 +1,119 @@
+"""Pooling files: what sentence-transformers stores next to an embedding model. Torch-free.
+
+`modules.json` lists the steps after the tokenizer: the model, a pooling, and mostly a
+normalization. `config_sentence_transformers.json` has the prompts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from yaie.base.embedding_info import EmbeddingInfo, Pooling
+from yaie.base.errors import ModelUnsupported
+from yaie.base.json_reader import read_json_file
+
+MODULES = "modules.json"
+PROMPTS = "config_sentence_transformers.json"
+# Names of the poolings: in the files of today, and as the switches of older files.
+_POOLINGS: dict[str, Pooling] = {"lasttoken": "last", "mean": "mean"}
+_SWITCHES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "lasttoken",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+}
+
+
+def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> EmbeddingInfo | None:
+    """Return how a model makes vectors of `size` numbers; None for one that only writes text.
+
+    `wanted`: the pooling that the settings name, for a model whose files name none. Raises
+    `ModelUnsupported` for damaged files, and for steps that are not computed here.
+    """
+    stated = (folder / MODULES).is_file()
+    pooling, normalizes = _read_modules(folder) if stated else (None, True)
+    if pooling is None and wanted is None:
+        return None
+    settings = _read(folder / PROMPTS) if (folder / PROMPTS).is_file() else {}
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
+        raise _damage_error(folder / PROMPTS, "its prompts are not texts by name")
+    default = settings.get("default_prompt_name")
+    chosen = wanted or pooling
+    assert chosen is not None
+    return EmbeddingInfo(
+        pooling=chosen,
+        normalizes=normalizes,
+        size=size,
+        generates=not stated,
+        prompts=prompts,
+        default_prompt=default if default in prompts else None,
+    )
+
+
+def _read_modules(folder: Path) -> tuple[Pooling, bool]:
+    """Return the pooling, and whether vectors are normalized."""
+    modules = _read(folder / MODULES, list)
+    pooling: Pooling | None = None
+    normalizes = False
+    for module in modules:
+        kind, path = _module(folder, module)
+        if kind == "Pooling":
+            pooling = _read_pooling(folder / path / "config.json")
+        elif kind == "Normalize":
+            normalizes = True
+        elif kind != "Transformer":
+            raise ModelUnsupported(
+                f"{folder / MODULES} has a step of type {kind!r}; YAIE computes embeddings by "
+                "Transformer, Pooling and Normalize only"
+            )
+    if pooling is None:
+        raise _damage_error(folder / MODULES, "it has no step of type Pooling")
+    return pooling, normalizes
+
+
+def _module(folder: Path, module: Any) -> tuple[str, str]:
+    try:
+        kind, path = str(module["type"]).rpartition(".")[2], str(module.get("path") or "")
+    except (TypeError, KeyError, AttributeError):
+        raise _damage_error(folder / MODULES, "a step has no type") from None
+    inner = PurePosixPath(path)
+    if inner.is_absolute() or ".." in inner.parts or "\\" in path:
+        raise _damage_error(folder / MODULES, f"it names {path[:80]}, which is outside the folder")
+    return kind, path
+
+
+def _read_pooling(path: Path) -> Pooling:
+    config = _read(path)
+    stated = config.get("pooling_mode")
+    modes = [stated] if isinstance(stated, str) else stated
+    if not isinstance(modes, list):
+        modes = [mode for name, mode in _SWITCHES.items() if config.get(name)]
+    if len(modes) != 1 or modes[0] not in _POOLINGS:
+        shown = " + ".join(map(str, modes)) or "none"
+        raise ModelUnsupported(
+            f"{path} names the pooling {shown}; YAIE pools by {' or '.join(_POOLINGS)}"
+        )
+    if modes == ["mean"] and config.get("include_prompt") is False:
+        raise ModelUnsupported(
+            f"{path} leaves the prompt out of the mean (include_prompt: false), which is not "
+            "supported"
+        )
+    return _POOLINGS[modes[0]]
+
+
+def _read(path: Path, kind: type[Any] = dict) -> Any:
+    try:
+        value = read_json_file(path)
+    except (OSError, ValueError) as error:
+        raise _damage_error(path, f"it is not readable JSON ({error})") from None
+    if not isinstance(value, kind):
+        raise _damage_error(path, f"it is not a JSON {'list' if kind is list else 'object'}")
+    return value
+
+
+def _damage_error(path: Path, why: str) -> ModelUnsupported:
+    return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")

@@ -1,0 +1,110 @@
+"""Embeddings: texts as the tokens that a model embeds, and its pooled rows as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yaie.base.embedding_info import EmbeddingInfo
+from yaie.base.errors import InvalidRequest
+from yaie.base.types import EngineInfo
+from yaie.text.tokenizer import Tokenizer
+
+Vector = NDArray[np.float32]
+
+
+class Embedder:
+    """The text side of one embedding model."""
+
+    def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
+        """Raises `InvalidRequest` for a model that makes no embeddings."""
+        self._tokenizer = tokenizer
+        self._info = info
+        self._how = embedding_of(info)
+        hf = tokenizer.hf
+        adds_end = bool(getattr(hf, "init_kwargs", {}).get("add_eos_token"))
+        self._end = tokenizer.eos_token_id if adds_end else None
+
+    def prompt(self, name: str | None) -> str:
+        """Return the text before texts by the prompt's name. Raises `InvalidRequest`."""
+        how = self._how
+        name = how.default_prompt if name is None else name
+        if name is None:
+            return ""
+        if name not in how.prompts:
+            known = ", ".join(map(repr, how.prompts)) or "none"
+            raise InvalidRequest(
+                f"prompt_name is {name[:80]!r}; this model's prompts are: {known}",
+                param="prompt_name",
+            )
+        return how.prompts[name]
+
+    def encode(
+        self, text: str, prompt: str = "", *, truncates: bool = False, name: str = "input"
+    ) -> list[int]:
+        """Return the token ids of a prompt and a text, with the tokenizer's special tokens.
+
+        `truncates` cuts the end of a text beyond the context, before a last special token. Raises
+        `InvalidRequest`, or `ContextLengthExceeded` if the text is certainly longer; `name` is its
+        name in errors.
+        """
+        longest = self._info.max_model_len
+        ids = self._tokenizer.encode(
+            prompt + text, max_tokens=None if truncates else longest, name=name
+        )
+        if self._end is not None and ids[-1:] != [self._end]:
+            ids.append(self._end)
+        if truncates and len(ids) > longest:
+            last = ids[-1:] if ids[-1] in self._tokenizer.special_ids else []
+            ids = ids[: longest - len(last)] + last
+        return ids
+
+    def check_dimensions(self, dimensions: int | None) -> None:
+        """Raise `InvalidRequest` unless vectors can be cut to this many numbers."""
+        if dimensions is not None and not 1 <= dimensions <= self._how.size:
+            raise InvalidRequest(
+                f"dimensions must be between 1 and {self._how.size}, got {dimensions}",
+                param="dimensions",
+            )
+
+    def vector(self, pooled: bytes, dimensions: int | None = None) -> Vector:
+        """Return a pooled row as a vector: its first `dimensions` numbers, normalized again."""
+        return vector_of(pooled, self._how, dimensions)
+
+
+def vector_of(pooled: bytes, how: EmbeddingInfo, dimensions: int | None) -> Vector:
+    """Return a pooled row as a vector: its first `dimensions` numbers, normalized again."""
+    vector: Vector = np.frombuffer(pooled, dtype="<f4")[:dimensions].astype(np.float32)
+    if how.normalizes:
+        vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
+    return vector
+
+
+def embedding_of(info: EngineInfo) -> EmbeddingInfo:
+    """Return how a model makes embeddings. Raises `InvalidRequest` for one that makes none."""
+    if info.embedding is None:
+        raise InvalidRequest(
+            f"the model {info.model!r} generates text and computes no embeddings; use an embedding "
+            "model, or start it with --pooling last or mean",
+            param="model",
+            code="unsupported_endpoint",
+        )
+    return info.embedding
+
+
+def check_generates(info: EngineInfo) -> None:
+    """Raise `InvalidRequest` for a model that only makes embeddings."""
+    if info.embedding is not None and not info.embedding.generates:
+        raise InvalidRequest(
+            f"the model {info.model!r} computes embeddings and generates no text; send texts to "
+            "/v1/embeddings, or use a chat model",
+            param="model",
+            code="unsupported_endpoint",
+        )
+
+
+def is_list_of_ids(value: object) -> bool:
+    """Return True for a non-empty list of token ids, by its first entry."""
+    return isinstance(value, Sequence) and bool(value) and type(value[0]) is int
