@@ -7,7 +7,7 @@ import torch
 
 from yaie.models.quantization.gptq import factorize, round_by_inputs
 from yaie.models.quantization.quantize import quantize_weight
-from yaie.models.quantization.quantized_weights import best_grid
+from yaie.models.quantization.weight_rounding import best_grid
 
 DAMPING = 0.05
 
@@ -27,7 +27,7 @@ def plain_gptq(weight: torch.Tensor, gram: torch.Tensor, group: int) -> torch.Te
     damped.diagonal().add_(DAMPING * damped.diagonal().mean())
     importance = damped.diagonal().float()
     grids = [
-        best_grid(weight.T[first : first + group], importance[first : first + group])
+        best_grid(weight.T[first : first + group], importance[first : first + group, None])
         for first in range(0, len(gram), group)
     ]
     left, result = weight.double().clone(), torch.empty_like(weight)

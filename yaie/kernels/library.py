@@ -61,6 +61,8 @@ class Library:
         # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
         # weight kind, is gated)
         self.pack_quantized = handle.yaie_pack_quantized
+        # (weights, importance, values, scales, zero points, outputs, inputs, group, dtype)
+        self.round = handle.yaie_round
         self.packed_inputs = handle.yaie_packed_inputs  # (weight kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
@@ -70,7 +72,9 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = ctypes.c_char_p
         for name in ("set_threads", "write_kv", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("pack", "pack_quantized", "linear", "decode", "experts", "best", "sample"):
+        for name in ("pack", "pack_quantized", "round", "linear", "decode", "experts"):
+            getattr(handle, f"yaie_{name}").restype = None
+        for name in ("best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -81,6 +85,7 @@ class Library:
         handle.yaie_pack.argtypes = [address, address, size, size, number, number]
         handle.yaie_prefer_huge_pages.argtypes = [address, size]
         handle.yaie_pack_quantized.argtypes = [*[address] * 6, *[size] * 3, number, number]
+        handle.yaie_round.argtypes = [*[address] * 5, *[size] * 3, number]
         linear, call = ctypes.POINTER(Linear), ctypes.POINTER(DecoderCall)
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
         handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]

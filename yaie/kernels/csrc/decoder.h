@@ -43,6 +43,19 @@ struct PackQuantizedCall {
     int64_t groups;
 };
 
+constexpr int64_t kRowsInRounding = 8;  // a task's outputs
+
+// Rounding of weights to 4 bits with zero points, or to 8 bits without; see weight_rounding.inl.
+struct RoundingCall {
+    const void* weights;      // [outputs, inputs]
+    const float* importance;  // [inputs] factors on squared errors, or null: all the same
+    int8_t* values;           // [outputs, inputs]
+    float* scales;            // [outputs, groups]
+    int8_t* zero_points;      // the same, or null
+    int64_t outputs, inputs, group;
+    int32_t dtype;  // YaieDtype of the weights
+};
+
 // The intermediate results of a step, in float32 or smaller types.
 class DecoderBuffers {
 public:

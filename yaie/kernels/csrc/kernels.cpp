@@ -147,6 +147,7 @@ struct InstructionSet {
     int64_t chunk;  // widths are padded to it; outputs of a panel
     Task pack;      // index: a panel
     Task pack_quantized;
+    Task round;  // index: kRowsInRounding outputs
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
                    DecoderBuffers&, RunAttention);
@@ -163,6 +164,7 @@ struct InstructionSet {
      set::kChunk,                    \
      set::pack_task,                 \
      set::pack_quantized_task,       \
+     set::round_task,                \
      set::whole_linear,              \
      set::run_decoder,               \
      set::run_experts,               \
@@ -335,6 +337,18 @@ void yaie_pack_quantized(const int8_t* values, const float* scales, const int8_t
     int64_t panel = yaie::chosen()->chunk;
     int64_t panels = (outputs + panel - 1) / panel;
     yaie::shared().get().run(yaie::chosen()->pack_quantized, &call, panels);
+}
+
+// Round weights [outputs, inputs] to 4 bits, or to 8 bits if `zero_points` is null: then the group
+// is all inputs. A group of 4 bits has at most 64 inputs and divides their number.
+void yaie_round(const void* weights, const float* importance, int8_t* values, float* scales,
+                int8_t* zero_points, int64_t outputs, int64_t inputs, int64_t group,
+                int32_t dtype) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::RoundingCall call{weights, importance, values, scales, zero_points,
+                            outputs, inputs,     group,  dtype};
+    int64_t tasks = (outputs + yaie::kRowsInRounding - 1) / yaie::kRowsInRounding;
+    yaie::shared().get().run(yaie::chosen()->round, &call, tasks);
 }
 
 // Run one linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.

@@ -34,6 +34,7 @@ namespace YAIE_NAMESPACE {
 #include "hadamard.inl"
 #include "decoder.inl"
 #include "sampling.inl"
+#include "weight_rounding.inl"
 }  // namespace YAIE_NAMESPACE
 }  // namespace yaie
 

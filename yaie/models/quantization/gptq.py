@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from yaie.models.quantization.quantize import grouping, quantize_weight
-from yaie.models.quantization.quantized_weights import Grid, QuantizedWeight, best_grid
+from yaie.models.quantization.quantized_weights import QuantizedWeight
+from yaie.models.quantization.weight_rounding import Grid, round_weight
 
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
 _DAMPINGS = (
@@ -100,20 +101,8 @@ def round_by_squares(weight: torch.Tensor, squares: torch.Tensor) -> QuantizedWe
         raise ValueError(f"{weight.shape[1]} inputs have no groups of 4 bits")
     mean = float(squares.double().mean())
     importance = squares + (_SQUARES_DAMPING * mean if mean > 0 else 1.0)
-    values, grids = [], []
-    by_input = weight.detach().T
-    for first in range(0, len(by_input), group_size):
-        block, each = by_input[first : first + group_size], importance[first : first + group_size]
-        wide = block.float().contiguous()
-        with _few_threads(len(weight)):
-            grids.append(best_grid(wide, each))
-            values.append(grids[-1].values(wide).to(torch.int8))
-    return QuantizedWeight(
-        bits=4,
-        values=torch.cat(values).T.contiguous(),
-        scales=torch.stack([grid.scales for grid in grids], 1),
-        zero_points=torch.stack([grid.points for grid in grids], 1).to(torch.int8),
-    )
+    with _few_threads(len(weight)):
+        return round_weight(weight, 4, group_size, importance)
 
 
 @contextmanager
@@ -127,13 +116,6 @@ def _few_threads(outputs: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _grids(by_input: torch.Tensor, importance: torch.Tensor, group_size: int) -> Grid:
-    """Return the grids for weights [inputs, outputs]. Its tensors: [groups, outputs]."""
-    parts = (torch.split(tensor, group_size) for tensor in (by_input, importance))
-    grids = [best_grid(*part) for part in zip(*parts, strict=True)]
-    return Grid(torch.stack([g.scales for g in grids]), torch.stack([g.points for g in grids]))
-
-
 def _round_in_turn(
     weight: torch.Tensor, statistics: InputStatistics, group_size: int
 ) -> tuple[torch.Tensor, Grid, torch.Tensor]:
@@ -142,9 +124,10 @@ def _round_in_turn(
     Returns values [outputs, inputs], the grids [groups, outputs], and each output's error.
     """
     order, upper = statistics.order, statistics.upper
-    left = weight.T.float().contiguous()
-    grids = _grids(left, statistics.importance, group_size)
-    left = left[order]  # a copy, which corrections change
+    chosen = round_weight(weight, 4, group_size, statistics.importance)
+    assert chosen.zero_points is not None
+    grids = Grid(chosen.scales.T.contiguous(), chosen.zero_points.T.float().contiguous())
+    left = weight.T.float()[order]  # a copy, which corrections change
     groups = (order // group_size).tolist()
     values = torch.empty_like(left, dtype=torch.int8)
     error = torch.zeros_like(left[0])

@@ -22,16 +22,13 @@ from yaie.models.quantization.quantized_weights import (
     QuantizedLinear,
     QuantizedModule,
     QuantizedWeight,
-    best_grid,
-    join,
 )
+from yaie.models.quantization.weight_rounding import ROWS_AT_ONCE, round_weight
 from yaie.process.progress import report_each
 
 INT4_GROUP_SIZE = 64
 _MXFP4_GROUP = 32
-_INT8_MOST = 127  # and -127: int8 is symmetric
 _SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
-_ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
 _PART_BYTES = {8: 16, 4: 20}  # by bits: per weight of these rows, in several copies
 
 
@@ -40,30 +37,13 @@ def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
 
     int4 falls back to a smaller group if 64 does not divide the inputs, and to int8 if 4 does not.
     """
-    bits, group = grouping(int(weight.shape[1]), kind)
-    parts = torch.split(weight.detach(), _ROWS_AT_ONCE)
-    whole = join([_round(part, bits, group) for part in parts])
-    assert whole is not None  # joined parts have one format
-    return whole
+    return round_weight(weight, *grouping(int(weight.shape[1]), kind))
 
 
 def grouping(inputs: int, kind: str) -> tuple[int, int]:
     """Return the bits, and the inputs per scale."""
     groups = [g for g in (INT4_GROUP_SIZE, 32, 16, 8, 4) if inputs % g == 0]
     return (4, groups[0]) if kind == "int4" and groups else (8, inputs)
-
-
-def _round(weight: torch.Tensor, bits: int, group: int) -> QuantizedWeight:
-    grouped = weight.float().view(weight.shape[0], -1, group)
-    if bits == 8:
-        scales = grouped.abs().amax(-1) / _INT8_MOST
-        factors = torch.where(scales != 0, 1 / scales, torch.zeros(()))
-        steps = (grouped * factors[..., None]).round_().clamp_(-_INT8_MOST, _INT8_MOST)
-        return QuantizedWeight(8, steps.to(torch.int8).view_as(weight), scales, None)
-    by_input = grouped.movedim(-1, 0)
-    grid = best_grid(by_input)
-    values = grid.values(by_input).to(torch.int8).movedim(0, -1)
-    return QuantizedWeight(4, values.reshape_as(weight), grid.scales, grid.points.to(torch.int8))
 
 
 def _is_rounded(name: str, module: nn.Module) -> bool:
@@ -183,7 +163,7 @@ class RoundedLayer:
     @property
     def rounding_nbytes(self) -> int:
         """Bytes to quantize it: the joined weights, and several copies of one weight."""
-        part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
+        part = min(self.num_outputs, ROWS_AT_ONCE) * self.num_inputs
         dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
         return self._matrix_nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
 

@@ -18,11 +18,6 @@ from torch import nn
 from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.checkpoint_layers import scale_nbytes
 
-LEAST, MOST = -8, 7  # int4 values
-_STEPS = MOST - LEAST
-# Shares of a group's range: less than 1 clips the extremes and rounds other values more finely.
-_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
-
 # Suffixes of linear layers that stay plain: routers. Hunyuan's reads the dtype of its weight.
 ROUTERS = (".gate.wg", ".router.gate")
 
@@ -205,46 +200,3 @@ def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
         nbytes += table.nbytes(packed=packed)
         number += table.num_weights
     return nbytes, number
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Groups' weights (value - point) * scale. Float32, shape [groups...]."""
-
-    scales: torch.Tensor
-    points: torch.Tensor
-
-    def values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the nearest values for weights [..., groups...]; float32."""
-        factors = torch.where(self.scales != 0, 1 / self.scales, torch.zeros(()))
-        return weights.mul(factors).round_().add_(self.points).clamp_(LEAST, MOST)
-
-    def weights(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the weights for values."""
-        return (values - self.points) * self.scales
-
-
-def best_grid(weights: torch.Tensor, importance: torch.Tensor | None = None) -> Grid:
-    """Return the grid for weights [inputs, groups...] with the least squared error.
-
-    importance: [inputs] factors on the squared errors; None: all the same.
-    """
-    # Zero is among the values, so that the zero point has 4 bits too.
-    least, most = weights.amin(0).clamp_(max=0), weights.amax(0).clamp_(min=0)
-    best = Grid(torch.zeros_like(least), torch.zeros_like(least))
-    least_error = torch.full_like(least, torch.inf)
-    for share in _SHARES:
-        # bfloat16, as stored: the values fit the stored scale.
-        scales = ((most - least) * (share / _STEPS)).bfloat16().float()
-        nearest = torch.where(scales != 0, -least * share / scales, torch.zeros(())).round_()
-        for shift in (0, -1, 1):
-            grid = Grid(scales, (nearest + shift).clamp_(0, _STEPS).add_(LEAST))
-            squares = grid.weights(grid.values(weights)).sub_(weights).square_()
-            error = squares.sum(0) if importance is None else torch.mv(squares.T, importance)
-            is_better = error < least_error
-            best = Grid(
-                torch.where(is_better, grid.scales, best.scales),
-                torch.where(is_better, grid.points, best.points),
-            )
-            least_error = torch.minimum(error, least_error)
-    return best
