@@ -15,7 +15,10 @@ def test_every_number_has_a_metric_of_its_own() -> None:
     found = metrics()
     assert [each.field for each in found] == NUMBERS
     assert len({each.name for each in found}) == len({each.description.help for each in found})
-    assert len({each.name for each in found}) == len(found)
+    assert len({each.series for each in found}) == len(found)
+    labelled = {each.series for each in found if each.name == "yaie_engine_missed_tokens"}
+    causes = ("new", "changed", "evicted")
+    assert labelled == {f'yaie_engine_missed_tokens_total{{cause="{each}"}}' for each in causes}
 
 
 def test_metric_names_follow_prometheus() -> None:

@@ -71,7 +71,9 @@ def test_metrics_are_the_numbers_of_prometheus(llm: LLM) -> None:
         Metrics(lambda: {"m": Snapshot(EngineState.READY, llm.info, llm.stats)}).text().decode()
     )
     samples = {
-        sample.name: sample.value
+        sample.name + "".join(f'{{{name}="{value}"}}' for name, value in sample.labels.items()): (
+            sample.value
+        )
         for family in text_string_to_metric_families(exposed)
         for sample in family.samples
     }

@@ -95,11 +95,7 @@ class Described(ABC):
         """Return the statistics by the names that the server's `/metrics` gives them."""
         values = self.stats.values()
         return {
-            each.name + ("_total" if each.description.kind == "counter" else ""): float(
-                values[each.field]
-            )
-            for each in metrics()
-            if each.field in values
+            each.series: float(values[each.field]) for each in metrics() if each.field in values
         }
 
     def get_model_info(self) -> dict[str, Any]:

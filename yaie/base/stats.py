@@ -9,10 +9,15 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class MetricDescription:
-    """Annotation of a statistic: metric type and help text."""
+    """Annotation of a statistic: metric type and help text.
+
+    Statistics of one metric name it, and differ in its label.
+    """
 
     kind: Literal["gauge", "counter"]
     help: str
+    shared_name: str = ""
+    label: tuple[str, str] | None = None  # name, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,13 @@ class Metric:
     name: str  # counters get the suffix `_total` on the wire
     description: MetricDescription
 
+    @property
+    def series(self) -> str:
+        """Name and label as the text format writes them."""
+        name = self.name + ("_total" if self.description.kind == "counter" else "")
+        label = self.description.label
+        return name if label is None else f'{name}{{{label[0]}="{label[1]}"}}'
+
 
 def _gauge(text: str) -> MetricDescription:
     return MetricDescription("gauge", text)
@@ -30,6 +42,16 @@ def _gauge(text: str) -> MetricDescription:
 
 def _counter(text: str) -> MetricDescription:
     return MetricDescription("counter", text)
+
+
+def _miss(cause: str) -> MetricDescription:
+    return MetricDescription(
+        "counter",
+        "Uncached prompt tokens of admitted requests by cause: new (never seen), changed (after a "
+        "change of a cached prompt), evicted (cached before)",
+        shared_name="yaie_engine_missed_tokens",
+        label=("cause", cause),
+    )
 
 
 # Upper bounds of the queue time buckets, in seconds.
@@ -171,16 +193,9 @@ class EngineStats:
     num_kept_by_50_tokens: Annotated[
         int, _counter("Evicted and recomputed prompt tokens that a 50% larger cache had kept")
     ] = 0
-    missed_evicted_tokens: Annotated[
-        int, _counter("Uncached prompt tokens of admitted requests: evicted before")
-    ] = 0
-    missed_changed_tokens: Annotated[
-        int,
-        _counter("Uncached prompt tokens of admitted requests: after a change of a cached prompt"),
-    ] = 0
-    missed_new_tokens: Annotated[
-        int, _counter("Uncached prompt tokens of admitted requests: never seen")
-    ] = 0
+    missed_evicted_tokens: Annotated[int, _miss("evicted")] = 0
+    missed_changed_tokens: Annotated[int, _miss("changed")] = 0
+    missed_new_tokens: Annotated[int, _miss("new")] = 0
     num_audit_failures: Annotated[
         int, _counter("Failed radix tree audits; each resets the tree")
     ] = 0
@@ -244,13 +259,15 @@ class EngineStats:
 
 @cache
 def metrics() -> tuple[Metric, ...]:
-    """Return the metrics for all numbers, in field order."""
+    """Return the metrics for all numbers, in field order; metrics of one name are neighbours."""
     hints = get_type_hints(EngineStats, include_extras=True)
     names = [each.name for each in fields(EngineStats) if each.name != "waits"]
     return tuple(_metric(name, get_args(hints[name])[1]) for name in names)
 
 
 def _metric(field: str, description: MetricDescription) -> Metric:
+    if description.shared_name:
+        return Metric(field, description.shared_name, description)
     is_gauge = description.kind == "gauge"
     name = f"yaie_{field}" if is_gauge else f"yaie_engine_{field.removeprefix('num_')}"
     seconds = name.removesuffix("_s")

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import (
@@ -223,14 +222,18 @@ class _EngineCollector(Collector):
             "Model unloads, to free memory or after idle time",
             lambda each: each.num_unloads,
         )
-        for one_metric in metrics():
-            is_gauge = one_metric.description.kind == "gauge"
-            statistic = family(
-                GaugeMetricFamily if is_gauge else CounterMetricFamily,
-                one_metric.name,
-                one_metric.description.help,
-                partial(_statistic, one_metric.field),
-            )
+        for name, group in groupby(metrics(), key=lambda each: each.name):
+            series = [(each.field, each.description) for each in group]
+            first = series[0][1]
+            kind = GaugeMetricFamily if first.kind == "gauge" else CounterMetricFamily
+            added = [] if first.label is None else [first.label[0]]
+            statistic = kind(name, first.help, labels=[*names, *added])
+            for field, description in series:
+                values = [] if description.label is None else [description.label[1]]
+                for labels, each in rows:
+                    number: float | None = getattr(each.stats, field)
+                    if number is not None:
+                        statistic.add_metric([*labels, *values], number)
             if statistic.samples:  # a number that no engine knows has no series
                 yield statistic
         waits = HistogramMetricFamily(
@@ -274,11 +277,6 @@ class _EngineCollector(Collector):
             blocks.add_metric([*labels, str(size), str(info.num_slots // size)], 1.0)
             share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
         yield from (about, blocks, slots, share, warm_up)
-
-
-def _statistic(field: str, snapshot: Snapshot) -> float | None:
-    value: float | None = getattr(snapshot.stats, field)
-    return value
 
 
 def _cumulative(counts: Sequence[int]) -> list[tuple[str, float]]:
