@@ -21,7 +21,7 @@ import uvicorn
 from tests.server.conftest import MakeApp
 from tests.server.real_server import WAIT_S, Server
 from yaie.server.http import web_server
-from yaie.server.http.web_server import TrustedProxies, bound_connections
+from yaie.server.http.web_server import TrustedProxies, bound_connections, refuse_several_workers
 
 GET = b"GET /liveness HTTP/1.1\r\n"
 
@@ -215,3 +215,22 @@ def test_workers_of_other_servers_are_refused_once(
         bound_connections(receive)  # type: ignore[arg-type]
     assert codes == [3] * is_refused
     assert ("workers (--workers" in capfd.readouterr().err) is is_told
+
+
+@pytest.mark.parametrize(("number", "is_refused"), [(1, False), (2, True), (3, True)])
+def test_a_second_worker_of_granian_is_refused(
+    number: int,
+    is_refused: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Its workers know their own number only; its parent stops the first one then."""
+    codes: list[int] = []
+    monkeypatch.setattr(web_server.os, "_exit", codes.append)
+    worker = multiprocessing.current_process()
+    monkeypatch.setattr(worker, "_name", "granian-worker")
+    monkeypatch.setattr(worker, "_args", (number, None), raising=False)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    refuse_several_workers()
+    assert codes == [3] * is_refused
+    assert ("several workers (--workers" in capfd.readouterr().err) is (number == 2)

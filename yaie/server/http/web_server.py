@@ -58,14 +58,24 @@ def refuse_several_workers() -> None:
     """End a worker of `uvicorn --workers`: each would load the model.
 
     uvicorn's parent process stops when a worker ends with `STARTUP_FAILURE`. The first worker tells
-    the reason.
+    the reason. Workers of Granian know their number only, so its second worker tells and ends, and
+    its parent process stops the first.
     """
     worker = multiprocessing.current_process()
+    if worker.name == "granian-worker":
+        _refuse_granian(*getattr(worker, "_args", ())[:1])
     config = getattr(worker, "_kwargs", {}).get("config")
     if not isinstance(config, uvicorn.Config) or config.workers == 1 or config.should_reload:
         return
     _tell_workers(config.workers, is_first=worker.name.endswith("-1"))
     sys.exit(STARTUP_FAILURE)
+
+
+def _refuse_granian(number: object = 1) -> None:
+    """End a worker of Granian that is not the first."""
+    if isinstance(number, int) and number > 1:
+        _tell_workers(None, is_first=number == 2)
+        os._exit(STARTUP_FAILURE)
 
 
 def _refuse_other_workers(config: Any) -> None:
@@ -86,12 +96,13 @@ def _refuse_other_workers(config: Any) -> None:
         os._exit(STARTUP_FAILURE)  # they would print the stack of an exception
 
 
-def _tell_workers(number: int, *, is_first: bool) -> None:
+def _tell_workers(number: int | None, *, is_first: bool) -> None:
+    """Print the reason once; `number`: None if only the parent process knows it."""
     if is_first:  # at once: the process ends before its log's thread writes
         print(
-            f"error[bad-config]: {number} workers (--workers, WEB_CONCURRENCY) would load the "
-            "model once each; run one, which uses all processors, or `yaie serve --ray "
-            f"--replicas {number}`",
+            f"error[bad-config]: {number or 'several'} workers (--workers, WEB_CONCURRENCY) would "
+            "load the model once each; run one, which uses all processors, or `yaie serve --ray "
+            f"--replicas {number or 'N'}`",
             file=sys.__stderr__,
             flush=True,
         )
