@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from yaie.base.cache_changes import unpack_tokens
 from yaie.base.queries import ViewedNode
 from yaie.kvcache.node import Cursor, Node, as_tokens
@@ -20,7 +22,7 @@ def serve(tree: RadixTree, tokens: list[int], namespace: object = ("", "")) -> C
 
 
 def view(tree: RadixTree, live: tuple[Node, ...] = (), limit: int = 500) -> list[ViewedNode]:
-    return view_nodes(tree, live, limit=limit, num_shown=4, time_of=float)
+    return view_nodes(tree, live, limit=limit, num_shown=4, time_of=float)[0]
 
 
 def test_two_prompts_of_one_prefix_are_a_node_with_two_children() -> None:
@@ -87,3 +89,30 @@ def test_a_namespace_has_its_owner_and_a_salt_is_marked() -> None:
         tree.close(serve(tree, [1, 2], namespace))
     found = {(each.owner, each.is_salted) for each in view(tree)}
     assert found == {("ada", False), ("ada", True), ("", True)}
+
+
+@pytest.mark.parametrize("words", [([5], [6]), ([5], [6, 7, 8]), ([5, 6, 7, 8, 9], [4])])
+def test_branches_that_differ_by_one_word_are_twins(words: tuple[list[int], list[int]]) -> None:
+    random.seed(1)
+    tree = RadixTree(8192)
+    rest = [random.randint(10, 99) for _ in range(700)]
+    for word in words:
+        tree.close(serve(tree, [1, 2, 3, *word, *rest]))
+    tree.close(serve(tree, [1, 2, 3, 9, 9, *rest[::-1]]))
+    nodes, twins = view_nodes(tree, (), limit=500, num_shown=4, time_of=float)
+    assert twins is not None
+    starts = {each.number: unpack_tokens(each.first_tokens)[0] for each in nodes}
+    assert {starts[twins.first], starts[twins.second]} == {words[0][0], words[1][0]}
+    assert 700 - 16 <= twins.num_tokens <= 700
+
+
+@pytest.mark.parametrize("at", [0, 20, 300])
+def test_branches_that_differ_again_are_no_twins(at: int) -> None:
+    """Seventeen other tokens are no word, and an early second difference ends the equal part."""
+    random.seed(2)
+    tree = RadixTree(8192)
+    rest = [random.randint(10, 99) for _ in range(700)]
+    other = [*rest[:at], *([1] * 17), *rest[at + 17 :]]
+    for word, text in ((5, rest), (6, other)):
+        tree.close(serve(tree, [1, 2, 3, word, *text]))
+    assert view_nodes(tree, (), limit=500, num_shown=4, time_of=float)[1] is None

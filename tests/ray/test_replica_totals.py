@@ -12,6 +12,7 @@ from yaie.base.queries import (
     CacheDescription,
     Flushed,
     TreeView,
+    Twins,
     ViewedNode,
     ViewedRequest,
 )
@@ -110,7 +111,8 @@ def test_views_of_replicas_stand_side_by_side() -> None:
     top = ViewedNode(1, 0, "ada", False, 0, 5, 2, 1.0, 1, 0, b"")
     leaf = ViewedNode(2, 1, "ada", False, 5, 7, 1, 1.0, 1, 3, b"")
     request = ViewedRequest("a", "", "", True, 12, 5, 1, 0.5, 2)
-    view = TreeView((top, leaf), (request,), 9, 12, 4, 40, (), {"ada": 12}, 0.001)
+    twins = Twins(1, 2, 600)
+    view = TreeView((top, leaf), (request,), 9, 12, 4, 40, (), {"ada": 12}, twins, 0.001)
     found = merge_answers([view, view, view])
     assert isinstance(found, TreeView)
     assert len({each.number for each in found.nodes}) == 6
@@ -123,3 +125,6 @@ def test_views_of_replicas_stand_side_by_side() -> None:
     assert tips == {7}
     assert (found.num_nodes, found.num_held, found.num_more) == (27, 36, 12)
     assert found.held_by_owner == {"ada": 36}
+    assert found.twins is not None
+    assert by_number[found.twins.second].parent == found.twins.first
+    assert found.twins.num_tokens == 600

@@ -135,7 +135,7 @@ def view_of(tokenizer: Tokenizer) -> TreeView:
         node(2, "bob", "plan of bob"),
         node(3, "bob", "salted plan", is_salted=True),
     )
-    return TreeView(nodes, (), 3, 300, 0, 0, (), {"ada": 100, "bob": 200}, 0.0)
+    return TreeView(nodes, (), 3, 300, 0, 0, (), {"ada": 100, "bob": 200}, None, 0.0)
 
 
 def test_rows_hide_text_and_shape_of_others(tokenizer: Tokenizer) -> None:

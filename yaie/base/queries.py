@@ -178,6 +178,14 @@ class ViewedRequest(msgspec.Struct, frozen=True, array_like=True):
     node: int  # of its first cursor; 0 while it waits, or outside the view
 
 
+class Twins(msgspec.Struct, frozen=True, array_like=True):
+    """Two nodes with one parent whose tokens are equal except a few at their beginnings."""
+
+    first: int  # numbers of the nodes
+    second: int
+    num_tokens: int  # equal ones
+
+
 class Miss(msgspec.Struct, frozen=True, array_like=True):
     """The uncached part of one admitted request's prompt."""
 
@@ -198,6 +206,7 @@ class TreeView(msgspec.Struct, frozen=True, tag=True):
     num_more_tokens: int  # their prompt tokens
     misses: tuple[Miss, ...]  # of the last admitted requests
     held_by_owner: dict[str, int]  # tokens of the nodes in the view
+    twins: Twins | None  # the largest pair in the view
     seconds: float  # time that the view took the engine
 
 

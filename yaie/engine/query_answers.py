@@ -144,7 +144,7 @@ class QueryAnswers:
     def _view(self, query: ViewTree) -> TreeView:
         tree = self._tree
         live = () if self._requests is None else self._requests.live_nodes()
-        nodes = view_nodes(
+        nodes, twins = view_nodes(
             tree, live, limit=query.limit, num_shown=query.num_shown, time_of=self.times.time_of
         )
         requests, num_more, num_more_tokens = (
@@ -162,6 +162,7 @@ class QueryAnswers:
             num_more_tokens=num_more_tokens,
             misses=() if self._requests is None else self._requests.misses(),
             held_by_owner=dict(held),
+            twins=twins,
             seconds=0.0,  # the core measures it
         )
 

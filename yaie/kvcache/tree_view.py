@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from itertools import count, islice
 
-from yaie.base.queries import ViewedNode
+from yaie.base.queries import Twins, ViewedNode
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.kvcache.twins import find_twins
 
 _MOST_VISITED = 4000
 _MOST_CHILDREN = 256  # of one node, the newest
@@ -27,8 +28,8 @@ def view_nodes(
     limit: int,
     num_shown: int,
     time_of: Callable[[int], float],
-) -> list[ViewedNode]:
-    """Return up to `limit` nodes, parents before children.
+) -> tuple[list[ViewedNode], Twins | None]:
+    """Return up to `limit` nodes, parents before children, and the largest twins among them.
 
     `live`: nodes whose paths come first. `time_of`: the time of a tree clock in seconds.
     """
@@ -58,7 +59,7 @@ def view_nodes(
                 first_tokens=node.tokens[:num_shown].tobytes(),
             )
         )
-    return found
+    return found, find_twins(chosen)
 
 
 def _choose(tree: RadixTree, live: Iterable[Node], limit: int) -> dict[Node, None]:

@@ -20,6 +20,7 @@ from yaie.base.queries import (
     Explanation,
     Flushed,
     TreeView,
+    Twins,
 )
 from yaie.base.stats import EngineStats, TenantStats, WaitStats, metrics
 from yaie.base.types import EngineInfo, EngineState
@@ -137,6 +138,11 @@ def _merge_views(views: Sequence[TreeView]) -> TreeView:
     held: Counter[str] = Counter()
     for view in views:
         held.update(view.held_by_owner)
+    twins = [
+        Twins(number_in(at, each.first), number_in(at, each.second), each.num_tokens)
+        for at, view in enumerate(views)
+        if (each := view.twins) is not None
+    ]
     return TreeView(
         nodes=tuple(
             msgspec.structs.replace(
@@ -156,6 +162,7 @@ def _merge_views(views: Sequence[TreeView]) -> TreeView:
         num_more_tokens=sum(view.num_more_tokens for view in views),
         misses=tuple(miss for view in views for miss in view.misses),
         held_by_owner=dict(held),
+        twins=max(twins, key=lambda each: each.num_tokens, default=None),
         seconds=max(view.seconds for view in views),
     )
 

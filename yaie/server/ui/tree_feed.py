@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from yaie.base.errors import Overloaded, YaieError
-from yaie.base.queries import TreeView, ViewedRequest, ViewTree
+from yaie.base.queries import TreeView, Twins, ViewedRequest, ViewTree
 from yaie.base.stats import EngineStats
 from yaie.base.types import EngineInfo, EngineState
 from yaie.server.models.served_model import ServedModel
@@ -189,6 +189,7 @@ class TreeFeed:
             else sum(_tokens(each) for each in rows.values()),
             "total": view.num_nodes if viewer.owner is None else len(rows),
             "others": share_of_others(view, rows.values()),
+            "twins": _twins(view, rows),
         }
         whole = delta = b""
         for page in pages:
@@ -307,6 +308,12 @@ def _request(
         "age_s": request.age_s,
         "node": request.node,
     }
+
+
+def _twins(view: TreeView, rows: dict[int, Row]) -> Twins | None:
+    """Return the view's twins for a viewer who may see both."""
+    twins = view.twins
+    return twins if twins is not None and {twins.first, twins.second} <= rows.keys() else None
 
 
 def _tokens(row: Row) -> int:

@@ -19,6 +19,7 @@ export const state = {
   held: 0,
   total: 0,
   others: 0,
+  /** @type {[number, number, number] | null} two nodes that differ by a word, and their equal tokens */ twins: null,
   /** @type {Set<string>} ids of the page's own requests */ own: new Set(),
   /** @type {"age" | "use" | "ten"} */ mode: "age",
   /** @type {"compact" | "linear"} */ scale: "compact",
@@ -58,14 +59,14 @@ export function makeFold(node, rest, hidden) {
 
 /**
  * Take a tree or its changes.
- * @param {{nodes: any[][], gone?: number[], held: number, total: number, others: number}} data
+ * @param {{nodes: any[][], gone?: number[], held: number, total: number, others: number, twins: [number, number, number] | null}} data
  * @param {boolean} isWhole
  */
 export function takeTree(data, isWhole) {
   if (isWhole) state.nodes.clear();
   for (const row of data.nodes) state.nodes.set(row[0], makeNode(row));
   for (const id of data.gone || []) state.nodes.delete(id);
-  [state.held, state.total, state.others] = [data.held, data.total, data.others];
+  [state.held, state.total, state.others, state.twins] = [data.held, data.total, data.others, data.twins];
   link();
 }
 
