@@ -24,6 +24,7 @@ class PromptField(NamedTuple):
 
     name: str
     is_around: bool
+    role: str = ""  # of the message
 
 
 class ChatParts:
@@ -58,16 +59,18 @@ class ChatParts:
         if low and at < self._span(low - 1)[1]:
             name = self._names[low - 1]
             name = f"{name}.content" if "[" in name else name  # `system`, `instructions`
-            return PromptField(name, is_around=is_of_system(messages[low - 1]))
+            return PromptField(name, is_of_system(messages[low - 1]), role_of(messages[low - 1]))
         first, end = self._tools
         if first <= at < end:
             return PromptField(TOOLS, is_around=True)
         if low and isinstance(messages[low - 1], Mapping) and messages[low - 1].get("tool_calls"):
-            return PromptField(f"{self._names[low - 1]}.tool_calls", is_around=False)
+            role = role_of(messages[low - 1])
+            return PromptField(f"{self._names[low - 1]}.tool_calls", is_around=False, role=role)
         if not 0 < low < len(messages):
             return PromptField(TEMPLATE, is_around=True)
         neighbours = messages[low - 1 : low + 1]
-        return PromptField(self._names[low], is_around=any(map(is_of_system, neighbours)))
+        is_around = any(map(is_of_system, neighbours))
+        return PromptField(self._names[low], is_around, role_of(messages[low]))
 
     def _span(self, number: int) -> tuple[int, int]:
         """Return the first and the last character, exclusive, of a message's content."""
@@ -91,6 +94,12 @@ class ChatParts:
         rest = min(len(self.text), len(text)) - first
         behind = common_length(self.text[::-1][:rest], text[::-1][:rest])
         return first, len(self.text) - behind
+
+
+def role_of(message: Any) -> str:
+    """Return a message's role, as the client wrote it."""
+    role = message.get("role") if isinstance(message, Mapping) else None
+    return role if isinstance(role, str) else ""
 
 
 def mark(message: Any) -> Any:

@@ -5,15 +5,22 @@ The tree still has the continuations that were cached where a prompt left it.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from yaie.base.errors import InvalidRequest
 from yaie.base.queries import ExplainPrompt, Explanation, TreeView, ViewTree
+from yaie.server.explain.explained_prompt import prompt_of_body
+from yaie.server.explain.prompt_fields import PromptField
+from yaie.server.http.http_errors import RequestTimedOut
+from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
 from yaie.server.ui.recent_calls import RecentCall
 from yaie.server.ui.viewer import Viewer
 
 _NUM_BEFORE, _NUM_AFTER = 16, 16  # tokens around the first difference
 _NO_TOKEN = -1
+_PLACE_S = 5.0  # most time to render the messages again
 
 
 async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> dict[str, Any]:
@@ -44,6 +51,7 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
     def text(first: int, end: int) -> str | None:
         return decode(list(call.token_ids[max(0, first) : end]), False) if shows else None
 
+    place = None if cause == "cached" else await _place(service, model, call)
     return {
         "id": call.id,
         "cause": cause,
@@ -52,6 +60,8 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
         "evicted": miss.num_evicted if miss is not None else 0,
         "ttft": call.first_token_s,
         "position": at,
+        "field": "" if place is None else place.name,
+        "role": "" if place is None else place.role,
         "before": text(at - _NUM_BEFORE, at),
         "yours": text(at, at + _NUM_AFTER),
         "held": [
@@ -62,3 +72,15 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
             for each in others
         ],
     }
+
+
+async def _place(service: Service, model: ServedModel, call: RecentCall) -> PromptField | None:
+    """Return the message or field where a call's prompt left the cache, if its body is known."""
+    if call.body is None:
+        return None
+    deadline = asyncio.get_running_loop().time() + _PLACE_S
+    try:
+        prompt = await service.translate(model, prompt_of_body, call.body, deadline)
+    except (InvalidRequest, RequestTimedOut):  # several prompts, or none that can be explained
+        return None
+    return await service.run_in_thread(prompt.field_at, call.num_cached)

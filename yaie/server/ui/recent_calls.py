@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 
-from yaie.server.models.request_hook import RequestHook
+from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
+from yaie.server.requests.call import Call
+from yaie.server.requests.comparison import CacheNotes
+from yaie.server.schemas.base import RequestBody
 from yaie.server.ui.series import Series
 
 _MOST = 50
+_MOST_BODY_BYTES = 2**20
 _MOST_TOKENS = 2**20  # of remembered prompts
 
 
@@ -33,6 +38,7 @@ class RecentCall:
     num_output: int
     first_token_s: float | None
     total_s: float
+    body: RequestBody | None  # that names the messages; None for a large one
 
 
 class RecentCalls(RequestHook):
@@ -51,12 +57,22 @@ class RecentCalls(RequestHook):
         """Return a call by its id."""
         return next((each for each in self.calls if each.id == request_id), None)
 
+    async def before_open(
+        self, read: ReadRequest[Any], call: Call, notes: CacheNotes
+    ) -> CacheNotes:
+        """See `RequestHook.before_open`: keeps the body until the call has ended."""
+        size = read.http.headers.get("content-length", "")
+        if size.isdecimal() and int(size) <= _MOST_BODY_BYTES:
+            read.http.state.recent_body = read.body
+        return notes
+
     def on_open(self, request: Request, generation: Generation) -> None:
         """See `RequestHook.on_open`: notes the call when it has ended."""
         model = getattr(request.state, "model", "")
-        generation.at_close.append(lambda ended: self._note(model, ended))
+        body = getattr(request.state, "recent_body", None)
+        generation.at_close.append(lambda ended: self._note(model, body, ended))
 
-    def _note(self, model: str, ended: EndedCall) -> None:
+    def _note(self, model: str, body: RequestBody | None, ended: EndedCall) -> None:
         self.series_of(model).note_call(ended)
         if ended.is_lost:
             return
@@ -76,6 +92,7 @@ class RecentCalls(RequestHook):
                 num_output=ended.usage.completion_tokens,
                 first_token_s=ended.first_token_s,
                 total_s=ended.total_s,
+                body=body,
             )
         )
         while sum(len(each.token_ids) for each in self.calls) > _MOST_TOKENS:

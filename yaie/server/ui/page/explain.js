@@ -6,7 +6,7 @@ import { showsText, state } from "./state.js";
 import { promptStrip } from "./strip.js";
 import { drawTree } from "./tree.js";
 
-/** @typedef {{cause: string, prompt: number, cached: number, position: number, field: string, before: string | null, yours: string | null, held: {text: string | null, tokens: number}[], evicted: number, evictedAgo: number | null, ttft: number | null, reason: string}} Explained */
+/** @typedef {{cause: string, prompt: number, cached: number, position: number, field: string, role: string, before: string | null, yours: string | null, held: {text: string | null, tokens: number}[], evicted: number, evictedAgo: number | null, ttft: number | null, reason: string}} Explained */
 
 const PASTE = "paste";
 /** @type {Explained | null} */
@@ -53,7 +53,7 @@ function ofServer(found, ttft) {
   if (cause === "never_seen" && held.some((/** @type {any} */ each) => each.tokens >= 256)) cause = "changed";
   return {
     cause, ttft, prompt: found.prompt_tokens, cached: found.cached_tokens, position: place?.position ?? found.cached_tokens,
-    field: place?.field || "", before: place?.before ?? null, yours: place?.text ?? null, held,
+    field: place?.field || "", role: "", before: place?.before ?? null, yours: place?.text ?? null, held,
     evicted: found.eviction?.tokens || 0, evictedAgo: found.eviction?.age_s ?? null, reason: found.reason,
   };
 }
@@ -69,7 +69,7 @@ export function drawExplained() {
   if (!shown) return;
   const each = shown;
   const behind = each.prompt - each.cached;
-  const place = each.cached > 1 ? places(each.field) : "";
+  const place = each.cached > 1 ? places(each.field, each.role) : "";
   fill($("#ex"),
     h("p", { class: "lead" }, verdict(each)),
     h("p", { class: "mute" },
@@ -97,14 +97,16 @@ function verdict(each) {
   }
 }
 
-/** @param {string} field */
-function places(field) {
+/** @param {string} field @param {string} role */
+function places(field, role) {
   if (!field || field === "prompt") return "";
   if (field === "tools") return "In the tools";
   if (field === "template") return "In the chat template";
   if (field === "system" || field === "instructions") return "In the system message";
-  const at = /messages\[(\d+)\]/.exec(field);
-  return at ? `In message ${Number(at[1]) + 1}` : "";
+  const at = /^(messages|input)\[(\d+)\](?:\.(\w+))?/.exec(field);
+  if (!at) return "";
+  const part = at[3] === "tool_calls" ? "In the tool calls of message" : "In message";
+  return `${part} ${Number(at[2]) + 1}${role ? ` (${role})` : ""}`;
 }
 
 /** @param {Explained} each */
@@ -157,7 +159,7 @@ async function picked() {
   if (id === PASTE) return drawForm();
   try {
     const found = await post("ui/explain", { id });
-    show({ ...found, field: "", evictedAgo: null, reason: "" });
+    show({ ...found, evictedAgo: null, reason: "" });
   } catch (error) {
     fill($("#ex"), h("p", { class: "none" }, /** @type {Error} */ (error).message));
   }
