@@ -92,8 +92,8 @@ class Browser:
         """Return the boxes of the tree, in order: level, text, width and class."""
         found: list[dict[str, Any]] = self.run(
             "return [...document.querySelectorAll('#ice [role=treeitem]')].map(box => ({"
-            "level: Number(box.ariaLevel), text: box.textContent, width: box.offsetWidth,"
-            "kind: box.className}))"
+            "level: Number(box.ariaLevel), text: box.ariaLabel || box.textContent,"
+            "width: box.offsetWidth, kind: box.className}))"
         )
         return found
 

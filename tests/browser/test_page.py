@@ -74,12 +74,16 @@ def test_a_node_is_zoomed_and_found_with_the_keyboard(server: Server, browser: B
             ActionChains(browser.driver).send_keys(key).perform()
 
     def focused() -> str:
-        text = str(browser.run("return document.activeElement.textContent"))
+        text = str(
+            browser.run(
+                "const box = document.activeElement; return box.ariaLabel || box.textContent"
+            )
+        )
         return text.partition(" used ")[0]  # the age changes
 
     browser.run(
         "[...document.querySelectorAll('#ice [role=treeitem]')]"
-        ".find(box => box.textContent.startsWith('The plan')).focus()"
+        ".find(box => (box.ariaLabel || box.textContent).startsWith('The plan')).focus()"
     )
     first = focused()
     press(Keys.ARROW_RIGHT)
@@ -206,7 +210,12 @@ def test_running_requests_are_listed_and_ended(start: START, browser: Browser) -
 def test_a_miss_is_explained_afterwards(server: Server, browser: Browser) -> None:
     days = [f"Today is day {day}. " + "The handbook says many things. " * 20 for day in "37"]
     for day in days:
-        complete(server, day)
+        messages = [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": day},
+        ]
+        body = {"messages": messages, "max_tokens": 2}
+        assert server.post("/v1/chat/completions", body).status_code == 200
     open_page(browser, server)
     browser.until(lambda: browser.run("return document.querySelector('#pick').length") > 2, "calls")
     browser.run("const pick = document.querySelector('#pick'); pick.selectedIndex = 1")
@@ -216,6 +225,7 @@ def test_a_miss_is_explained_afterwards(server: Server, browser: Browser) -> Non
     marks = browser.run("return [...document.querySelectorAll('#ex mark')].map(m => m.textContent)")
     assert [mark[:1] for mark in marks] == ["7", "3"]
     assert "after the part that stays" in browser.text("#ex")
+    assert "In message 2 (user)." in browser.text("#ex")
     browser.click("#mask")
     assert "Text is hidden" in browser.text("#ex")
     browser.click("#mask")

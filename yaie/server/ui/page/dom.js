@@ -39,6 +39,48 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...flat(children));
 }
 
+/** @type {WeakMap<Element, string>} */
+const written = new WeakMap();
+
+/**
+ * Replace an element's content if what it shows has changed: a new node costs style and layout.
+ * @param {Element} parent
+ * @param {string} key everything that the content depends on
+ * @param {() => Child} make
+ */
+export function write(parent, key, make) {
+  if (written.get(parent) === key) return;
+  written.set(parent, key);
+  fill(parent, make());
+}
+
+/**
+ * Replace an element's content, keeping every node that stays: only changed text is laid out again.
+ * Kept elements keep their listeners, so the content must have none.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function patch(parent, ...children) {
+  reuse(parent, flat(children));
+}
+
+/** @param {Element} parent @param {(Node | string)[]} made */
+function reuse(parent, made) {
+  const known = [...parent.childNodes];
+  if (known.length !== made.length) return parent.replaceChildren(...made);
+  made.forEach((child, at) => {
+    const old = known[at];
+    if (old instanceof Text && !(child instanceof HTMLElement)) {
+      const text = child instanceof Node ? child.textContent || "" : child;
+      if (old.data !== text) old.data = text;
+    } else if (
+      old instanceof HTMLElement && child instanceof HTMLElement && old.tagName === child.tagName &&
+      old.className === child.className && old.style.cssText === child.style.cssText
+    ) reuse(old, [...child.childNodes]);
+    else parent.replaceChild(child instanceof Node ? child : new Text(child), old);
+  });
+}
+
 /** @param {Child[]} children @returns {(Node | string)[]} */
 function flat(children) {
   return children.flatMap((child) => {
@@ -59,8 +101,10 @@ export function svg(tag, props) {
   return made;
 }
 
+const whole = new Intl.NumberFormat("en-US");
+
 /** @param {number} value */
-export const count = (value) => Math.round(value).toLocaleString("en-US");
+export const count = (value) => whole.format(Math.round(value));
 
 /** A large count in few digits. @param {number} value */
 export function short(value) {

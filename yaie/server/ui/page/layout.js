@@ -25,17 +25,20 @@ export function fold(top, most, open) {
   /** @param {TreeNode} node @param {TreeNode} up */
   const worth = (node, up) =>
     (open.has(up.id) ? 8e12 : 0) + (node.own ? 4e12 : 0) + (node.live ? 1e12 : 0) + (node.hits + 1) * node.sum;
+  /** @param {TreeNode} up */
+  const numLeft = (up) => up.kids.length + up.hidden - of(up).size;
   /** @type {[TreeNode, TreeNode, number][]} */
-  const waiting = top.kids.map((kid) => [kid, top, worth(kid, top)]);
+  let waiting = top.kids.map((kid) => [kid, top, worth(kid, top)]);
   let rows = 1;
   while (waiting.length) {
+    if (rows >= most) waiting = waiting.filter((each) => numLeft(each[1]) === 1); // only these are free
+    if (!waiting.length) break;
     let best = 0;
     waiting.forEach((each, at) => {
       if (each[2] > waiting[best][2]) best = at;
     });
     const [node, up] = waiting.splice(best, 1)[0];
-    const left = up.kids.length + up.hidden - of(up).size;
-    const cost = left === 1 ? 0 : 1;
+    const cost = numLeft(up) === 1 ? 0 : 1;
     if (rows + cost > most) continue;
     rows += cost;
     of(up).add(node);
@@ -70,8 +73,9 @@ export function layout(top, width, height, isLinear) {
   /** @param {TreeNode} node @returns {number} */
   const reach = (node) => Math.max(node.start + node.tokens, ...node.shown.map(reach));
   const max = Math.max(1, reach(top) - base);
+  const key = `${width} ${height} ${isLinear} ${structure(top)}`;
   const room = width > 600 ? width * 0.82 : width * 0.62; // labels of leaves stand to their right
-  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : compact(top, base, max, room);
+  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : settled(key, () => compact(top, base, max, room));
   const rowHeight = Math.min(height / leaves(top), isRoot ? 99 : 36);
   let y = 0;
   /** @param {TreeNode} node @param {number} least @param {number} level */
@@ -88,7 +92,23 @@ export function layout(top, width, height, isLinear) {
     else y = from + rowHeight;
   };
   put(top, 0, isRoot ? 0 : 1);
-  return { boxes, scale, base, max, rowHeight };
+  return { boxes, scale, base, max, key };
+}
+
+/**
+ * What places depend on: it changes with a branch, or when a node has doubled, not with each token.
+ * @param {TreeNode} node
+ * @returns {string}
+ */
+const structure = (node) => `${node.id}:${node.start}:${Math.clz32(node.tokens)}[${node.shown.map(structure)}]`;
+
+/** @type {{key: string, scale: (at: number) => number}} */
+let last = { key: "", scale: (at) => at };
+
+/** The scale of a structure, made once. @param {string} key @param {() => (at: number) => number} make */
+function settled(key, make) {
+  if (key !== last.key) last = { key, scale: make() };
+  return last.scale;
 }
 
 /**
@@ -122,7 +142,7 @@ function compact(top, base, max, room) {
     let i = 1;
     while (i < cuts.length - 1 && cuts[i] < position) i++;
     const share = (position - cuts[i - 1]) / (cuts[i] - cuts[i - 1] || 1);
-    return (at[i - 1] + (at[i] - at[i - 1]) * Math.min(1, share)) * unit;
+    return (at[i - 1] + (at[i] - at[i - 1]) * share) * unit;
   };
 }
 

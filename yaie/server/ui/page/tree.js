@@ -1,19 +1,22 @@
 // @ts-check
 /** The tree as an icicle: boxes are buttons, so that keyboard and screen reader work. */
-import { $, ago, count, fill, h, size } from "./dom.js";
+import { $, ago, count, fill, h, patch, size, write } from "./dom.js";
 import { fold, layout, ticks } from "./layout.js";
 import { root, showsText, state, title, top } from "./state.js";
 
 /** @typedef {import("./state.js").TreeNode} TreeNode */
-/** @typedef {{box: HTMLElement, label: HTMLElement, node: TreeNode, drawn: string}} Shape */
+/** @typedef {{box: HTMLElement, label: HTMLElement, node: TreeNode, drawn: string, at: string, labelAt: string}} Shape */
 
 const ROW = 19; // px
 const LETTER = 6.6;
+const MOVE_MS = 300; // a little longer than the movement
 /** @type {Map<number, Shape>} */
 const shapes = new Map();
 /** @type {Map<string, number>} tenants keep the colour that they get when they are first seen */
 const tenants = new Map();
 let focused = 0;
+let placed = "";
+let movingUntil = 0; // ms
 
 /** Draw the tree as it is now. */
 export function drawTree() {
@@ -25,6 +28,9 @@ export function drawTree() {
   const zoom = top();
   fold(zoom, Math.floor(height / (isWide ? ROW : 25)), state.open);
   const found = layout(zoom, width, height, state.scale === "linear");
+  if (found.key !== placed) movingUntil = performance.now() + MOVE_MS;
+  placed = found.key;
+  box.classList.toggle("moves", performance.now() < movingUntil);
   rankTenants();
   drawAxis(found, width);
   const seen = new Set();
@@ -64,7 +70,7 @@ function shapeOf(node) {
     return known;
   }
   /** @type {Shape} */
-  const shape = { box: h("button", { class: "n", role: "treeitem", tabindex: "-1" }), label: h("span", { class: "o" }), node, drawn: "" };
+  const shape = { box: h("button", { class: "n", role: "treeitem", tabindex: "-1" }), label: h("span", { class: "o" }), node, drawn: "", at: "", labelAt: "" };
   const { box } = shape;
   box.addEventListener("click", () => activate(shape.node));
   box.addEventListener("mousemove", (event) => showTip(shape.node, event.clientX, event.clientY));
@@ -103,19 +109,24 @@ export function zoomTo(node) {
 /** @param {import("./layout.js").Box} at @param {number} width @param {boolean} isWide */
 function place({ node, x, y, w, h: height, level }, width, isWide) {
   const shape = shapeOf(node);
-  const { box, label } = shape;
+  const { box } = shape;
   const isTall = height >= 42;
   const isDim = Boolean(state.found) && !matches(node);
   const [paint, on, isOld] = colours(node);
-  Object.assign(box.style, {
-    left: `${x}px`, top: `${y + 0.5}px`, width: `${w - 1}px`, height: `${height - 1.5}px`,
-    background: paint, color: on,
-  });
   const marks = {
     tall: isTall, live: node.live && !state.isDown, tip: node.tip && !state.isDown, fold: node.folds,
     old: isOld && !node.live, dim: isDim, hot: state.marked.has(node.id),
   };
-  box.className = ["n", ...Object.entries(marks).filter((each) => each[1]).map((each) => each[0])].join(" ");
+  const kind = ["n", ...Object.entries(marks).filter((each) => each[1]).map((each) => each[0])].join(" ");
+  const at = [x, y, w, height, paint, kind].join();
+  if (at !== shape.at) {
+    shape.at = at;
+    box.className = kind;
+    Object.assign(box.style, {
+      left: `${x}px`, top: `${y + 0.5}px`, width: `${w - 1}px`, height: `${height - 1.5}px`,
+      background: paint, color: on,
+    });
+  }
   const name = title(node);
   const tokens = node.folds ? (node.sum ? `${count(node.sum)} tokens` : "") : `${count(node.tokens)} tokens`;
   const facts = node.folds ? tokens : `${tokens} · ${count(node.hits)} use${node.hits === 1 ? "" : "s"}`;
@@ -125,24 +136,29 @@ function place({ node, x, y, w, h: height, level }, width, isWide) {
   const text = node.text !== null && showsText() ? node.text : "";
   const used = `used ${ago(node.usedAt)}${node.live ? ", in use" : ""}${node.folds ? ", folded" : ""}`;
   const drawn = [name, facts, used, Math.round(w), Math.round(height), isInside, isUpright, text, isDim, node.tip, width].join("\u0000");
-  if (drawn === shape.drawn) return move(label, x, y, w, height, width);
+  move(shape, x + w + 6, y + (height - 16) / 2, Math.max(0, width - x - w - 10));
+  if (drawn === shape.drawn) return;
   shape.drawn = drawn;
   box.setAttribute("aria-level", String(level));
-  if (isInside) fill(box, inside(node, name, facts, text, w, height, isTall), h("span", { class: "vh" }, ` ${used}`));
-  else if (isUpright) fill(box, h("span", { class: "l vert" }, h("b", {}, name), ` \u00a0${count(node.tokens)}`), h("span", { class: "vh" }, ` ${used}`));
-  else fill(box, h("span", { class: "vh" }, `${name} ${facts} ${used}`));
+  // A name beside visible text would have to repeat it; hidden elements are laid out too.
+  box.ariaLabel = isInside || isUpright ? null : `${name} ${facts} ${used}`;
+  box.ariaDescription = isInside || isUpright ? used : null;
+  if (isInside) patch(box, inside(node, name, facts, text, w, height, isTall));
+  else patch(box, isUpright && h("span", { class: "l vert" }, h("b", {}, name), ` \u00a0${count(node.tokens)}`));
+  const { label } = shape;
   const room = width - x - w - 10;
   if (!isInside && !hasKids && room > 44) {
     const after = node.tip ? [isWide ? `${count(node.tokens)} \u00a0` : "", h("em", {}, "running")] : [node.folds ? tokens : count(node.tokens)];
-    fill(label, isDim ? h("span", { class: "faint" }, name) : h("b", {}, name), " \u00a0", isDim ? null : after);
-  } else if (isInside && node.tip && room > 60) fill(label, h("em", {}, "running"));
-  else fill(label);
-  move(label, x, y, w, height, width);
+    patch(label, isDim ? h("span", { class: "faint" }, name) : h("b", {}, name), " \u00a0", isDim ? null : after);
+  } else patch(label, isInside && node.tip && room > 60 && h("em", {}, "running"));
 }
 
-/** @param {HTMLElement} label */
-function move(label, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ w, /** @type {number} */ height, /** @type {number} */ width) {
-  Object.assign(label.style, { left: `${x + w + 6}px`, top: `${y + (height - 16) / 2}px`, maxWidth: `${Math.max(0, width - x - w - 10)}px` });
+/** Put a shape's label to the right of its box. @param {Shape} shape @param {number} x @param {number} y @param {number} room */
+function move(shape, x, y, room) {
+  const at = [x, y, room].join();
+  if (at === shape.labelAt) return;
+  shape.labelAt = at;
+  Object.assign(shape.label.style, { left: `${x}px`, top: `${y}px`, maxWidth: `${room}px` });
 }
 
 /** The content of a box with room. */
@@ -193,16 +209,17 @@ function drawAxis(found, width) {
   const marks = ticks(found, state.scale === "linear");
   const last = found.scale(marks[marks.length - 1][0]);
   const isEmpty = !state.nodes.size;
-  fill(
-    $("#axis"),
-    isEmpty ? null : marks.map(([at, isSplit]) => h("span", { class: isSplit ? "sp" : "", style: { left: `${found.scale(at)}px` } }, count(at))),
-    isEmpty || width - last <= 100 ? null : h("span", { style: { left: `${last + 30}px`, transform: "none" } }, "tokens"),
-  );
-  fill($("#lines"), marks.slice(1).map(([at]) => h("div", { class: "gl", style: { left: `${found.scale(at)}px` } })));
+  const key = [isEmpty, width, ...marks.flatMap(([at, isSplit]) => [at, isSplit, found.scale(at)])].join();
+  write($("#axis"), key, () => isEmpty ? null : [
+    marks.map(([at, isSplit]) => h("span", { class: isSplit ? "sp" : "", style: { left: `${found.scale(at)}px` } }, count(at))),
+    width - last <= 100 ? null : h("span", { style: { left: `${last + 30}px`, transform: "none" } }, "tokens"),
+  ]);
+  write($("#lines"), key, () => marks.slice(1).map(([at]) => h("div", { class: "gl", style: { left: `${found.scale(at)}px` } })));
 }
 
 /** @param {import("./layout.js").Box[]} boxes */
 function drawPath(boxes) {
+  /** @type {TreeNode[]} */
   const path = [];
   for (let node = /** @type {TreeNode | null} */ (top()); node; node = node === root ? null : node.up || root) path.unshift(node);
   const zoomed = path[path.length - 1];
@@ -210,12 +227,12 @@ function drawPath(boxes) {
   const hits = state.found ? boxes.filter((box) => matches(box.node)) : [];
   const found = state.found ? ` · ${hits.length} found, ${count(hits.reduce((sum, box) => sum + box.node.tokens, 0))} tokens` : "";
   const others = state.others > 0.001 ? ` · others: ${Math.round(100 * state.others)} %` : "";
-  fill(
-    $("#path"),
+  const names = path.map(title);
+  write($("#path"), [facts, others, found, ...path.map((node) => node.id), ...names].join("\u0000"), () => [
     path.flatMap((node, at) =>
-      at < path.length - 1 ? [h("button", { click: () => zoomTo(node) }, title(node)), h("span", { class: "faint" }, "›")] : [h("span", {}, title(node))]),
+      at < path.length - 1 ? [h("button", { click: () => zoomTo(node) }, names[at]), h("span", { class: "faint" }, "›")] : [h("span", {}, names[at])]),
     h("span", { class: "faint num" }, facts + others + found),
-  );
+  ]);
 }
 
 /** Say what colours and outlines mean. */
@@ -223,7 +240,7 @@ export function drawLegend() {
   /** @param {string} name @param {string} from @param {string} to */
   const ramp = (name, from, to) =>
     h("span", {}, from, h("span", { class: "ramp" }, [0, 1, 2, 3, 4].map((at) => h("i", { style: { background: `var(--${name}${at})` } }))), to);
-  const held = rankTenants();
+  const held = state.mode === "ten" ? rankTenants() : [];
   const total = held.reduce((sum, each) => sum + each[1], 0) || 1;
   /** @param {number} tokens */
   const share = (tokens) => h("b", {}, `${Math.round((100 * tokens) / total)} %`);
@@ -237,43 +254,27 @@ export function drawLegend() {
         ...held.slice(0, 6).map(([name, tokens]) => h("span", {}, swatch(tenantColour(name)), `${name || "everyone"} `, share(tokens))),
         rest.length ? h("span", {}, swatch(7), `${rest.length} others `, share(rest.reduce((sum, each) => sum + each[1], 0))) : null,
       ];
-  fill(
-    $("#leg"),
+  write($("#leg"), [state.mode, Boolean(state.nodes.size), ...held.flat()].join("\u0000"), () =>
     state.nodes.size ? [
       ...colour,
       h("span", {}, h("span", { class: "sw inuse" }), "in use"),
       h("span", {}, h("span", { class: "sw hatch" }), "growing"),
       h("span", { class: "sp" }),
       state.mode === "ten" ? null : h("span", { class: "wide" }, "Read left to right. Width: tokens. Height: branches that share them."),
-    ] : h("span", {}, "Prompts appear here while they are computed, and stay for the next one that begins alike."),
-  );
+    ] : h("span", {}, "Prompts appear here while they are computed, and stay for the next one that begins alike."));
 }
 
-/** Name two branches that begin alike except for a word: one of them is probably held in vain. */
+/** Name two branches that differ by one word: one of them is probably held in vain. */
 export function drawHint() {
-  let found = null;
-  for (const up of [root, ...state.nodes.values()]) {
-    const large = up.kids.filter((kid) => kid.tokens >= 512 && kid.text).sort((a, b) => b.tokens - a.tokens);
-    for (let at = 0; at + 1 < large.length && !found; at++) if (isTwin(large[at].text || "", large[at + 1].text || "")) found = [large[at], large[at + 1]];
-  }
   const hint = $("#hint");
-  hint.hidden = !found || !showsText() || top() !== root;
-  if (!found) return;
-  const pair = found;
-  fill(hint, `${count(pair[1].tokens)} tokens are held twice`, h("span", { class: "wide" }, ": alike except for a word"));
+  const pair = state.twins;
+  hint.hidden = !pair || top() !== root;
+  if (!pair) return;
+  write(hint, pair.join(), () => [`${count(pair[2])} tokens are held twice`, h("span", { class: "wide" }, ": alike except for a word")]);
   hint.onclick = () => {
-    state.marked = state.marked.size ? new Set() : new Set(pair.map((node) => node.id));
+    state.marked = state.marked.size ? new Set() : new Set(pair.slice(0, 2));
     drawTree();
   };
-}
-
-/** @param {string} some @param {string} other */
-function isTwin(some, other) {
-  const [a, b] = [some.split(/\s+/), other.split(/\s+/)];
-  const at = a.findIndex((word, place) => word !== b[place]);
-  const [restA, restB] = [a.slice(at + 1, -1).join(" "), b.slice(at + 1, -1).join(" ")];
-  const length = Math.min(restA.length, restB.length);
-  return at >= 0 && length >= 24 && restA.slice(0, length) === restB.slice(0, length);
 }
 
 /** @param {TreeNode} node @param {number} x @param {number} y */
