@@ -26,6 +26,7 @@ from yaie.engine.grammar import grammar_cost
 from yaie.engine.grammar.compiler import JSON_FORM, GrammarCompiler
 from yaie.engine.grammar.grammar_cost import (
     CHEAP_S,
+    LEAST_TOKEN_S,
     REQUEST_S,
     STEP_S,
     TOKEN_S,
@@ -216,6 +217,28 @@ def test_a_request_is_over_by_its_time_above_that_of_ordinary_masks() -> None:
     while not growing.is_over:
         growing.charge(TOKEN_S + growing.num_masks * TOKEN_S / 10)
     assert growing.cpu_s == pytest.approx(REQUEST_S, abs=growing.num_masks * TOKEN_S * 2)
+
+
+def test_eight_answers_have_the_budget_of_one() -> None:
+    def spent(num_sequences: int) -> float:
+        """Return the time until masks that grow with their position exceed the budget."""
+        spending = Spending()
+        for _ in range(num_sequences - 1):
+            assert spending.share() is spending
+        position = 0
+        while not spending.is_over:
+            position += 1
+            for _ in range(num_sequences):
+                spending.charge(position * TOKEN_S / 20)
+        return spending.cpu_s
+
+    assert spent(8) < 1.5 * spent(1)
+    slow = Spending()
+    for _ in range(7):
+        slow.share()
+    for _ in range(10_000):
+        slow.charge(LEAST_TOKEN_S)
+    assert not slow.is_over
 
 
 NOT_PLAIN = [

@@ -11,10 +11,12 @@ RETURNED_S = 0.00002
 STEP_S = 0.03
 WATCHED = 64  # calls after a slow one
 _BYTES_PER_S = 160 << 20  # that a lexer grows by in costly calls, at most
-# Processor time of one request's masks in the grammar process: a mask may take `TOKEN_S`, and the
-# time beyond it adds up to `REQUEST_S`.
+# Processor time of one request's masks in the grammar process: its sequences share `TOKEN_S` for
+# a mask each, and the time beyond it adds up to `REQUEST_S`. A sequence may always take
+# `LEAST_TOKEN_S`.
 REQUEST_S = 0.5
 TOKEN_S = 0.005
+LEAST_TOKEN_S = 0.001
 
 
 class GrammarCost:
@@ -71,18 +73,25 @@ class GrammarCost:
 class Spending:
     """Processor time of one request's masks in the grammar process; its sequences share it."""
 
-    __slots__ = ("_over_s", "cpu_s", "num_masks")
+    __slots__ = ("_num_sequences", "_over_s", "cpu_s", "num_masks")
 
     def __init__(self) -> None:
+        self._num_sequences = 1
         self.cpu_s = 0.0
         self.num_masks = 0
         self._over_s = 0.0
+
+    def share(self) -> Spending:
+        """Return it for one more sequence of the request."""
+        self._num_sequences += 1
+        return self
 
     def charge(self, cpu_s: float) -> None:
         """Count one mask."""
         self.cpu_s += cpu_s
         self.num_masks += 1
-        self._over_s = max(0.0, self._over_s + cpu_s - TOKEN_S)
+        free_s = min(TOKEN_S, max(LEAST_TOKEN_S, TOKEN_S / self._num_sequences))
+        self._over_s = max(0.0, self._over_s + cpu_s - free_s)
 
     @property
     def is_over(self) -> bool:

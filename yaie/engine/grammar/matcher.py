@@ -77,7 +77,7 @@ class GrammarState:
         twin = object.__new__(GrammarState)
         twin._worker = self._worker
         twin.cost = self.cost
-        twin.spending = self.spending if param is None else Spending()
+        twin.spending = self.spending.share() if param is None else Spending()
         twin._tokens = list(self._tokens)
         twin._end_token_ids = self._end_token_ids
         twin._no_ends = self._no_ends
