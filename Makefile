@@ -119,7 +119,7 @@ $(AGENTS_STAMP): tests/agents/js/package-lock.json
 	npm ci --silent --prefer-offline --prefix tests/agents/js
 	@touch $(AGENTS_STAMP)
 
-test-browser: setup tests/browser/js/node_modules/.installed  ## the page /ui in Chromium (apt: chromium chromium-driver; npm); YAIE_PICTURES=docs/pictures writes the picture
+test-browser: setup tests/browser/js/node_modules/.installed  ## the page /ui in Chromium (apt: chromium chromium-driver; npm); YAIE_PICTURES=docs/pictures writes the pictures of the documents
 	$(BIN)/python -c 'import selenium' || $(BIN)/python -m pip install --quiet '$(SELENIUM)'
 	$(BIN)/python -m pytest -m integration tests/browser
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -10,11 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
+from rich.console import Console
 
 from tests.browser.browser import Browser
 from tests.browser.conftest import PatientServer
-from tests.server.real_server import Server
+from tests.server.real_server import WAIT_S, Server
 from yaie.base.settings import BUILTIN_MODEL
+from yaie.cli.top import Picture
 
 pytestmark = pytest.mark.integration
 
@@ -138,6 +144,26 @@ def test_the_picture_of_the_documents(busy: Server, browser: Browser) -> None:
     browser.picture(picture)
     assert picture.stat().st_size < 300_000
     assert browser.errors() == []
+
+
+def test_the_terminal_picture_of_the_documents(busy: Server) -> None:
+    shown = Picture()
+    with requests.get(f"{busy.url}/ui/events", stream=True, timeout=WAIT_S) as feed:
+        for line in feed.iter_lines():
+            if line.startswith(b"data: "):
+                shown.take(json.loads(line[6:]))
+            if shown.is_whole:
+                break
+    console = Console(record=True, width=112, file=io.StringIO(), force_terminal=True)
+    console.print(shown.render(30, time.time()))
+    # Without the font that rich would fetch from another host.
+    drawn = re.sub(
+        r"@font-face \{.*?\}\s*", "", console.export_svg(title="yaie top"), flags=re.DOTALL
+    )
+    assert "url(http" not in drawn
+    assert "Handbook" in drawn
+    assert len(drawn) < 60_000
+    (PICTURES / "top.svg").write_text(drawn, encoding="utf-8")
 
 
 def test_five_hundred_nodes_are_drawn_while_they_change(
