@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,11 @@ from numpy.typing import NDArray
 from starlette.testclient import TestClient
 
 from tests.embedding_model import QUERY, make_embedding_model, plain_states, unit
+from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
+from yaie.base.errors import InvalidRequest
 from yaie.base.settings import Settings
+from yaie.remote.client import Client
 from yaie.server.app import create_app
 from yaie.text.tokenizer import load_tokenizer
 
@@ -26,15 +31,26 @@ def folder(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def http(folder: Path) -> Iterator[TestClient]:
+def llm(folder: Path) -> Iterator[LLM]:
+    with LLM(
+        folder,
+        weights_cache="off",
+        served_model_name="e",
+        dtype="float32",
+        num_slots=4096,
+        max_model_len=128,
+    ) as llm:
+        yield llm
+
+
+@pytest.fixture(scope="module")
+def http(folder: Path, llm: LLM) -> Iterator[TestClient]:
     settings = Settings(model=str(folder), served_model_name="e")
-    keywords = {"dtype": "float32", "num_slots": 4096, "max_model_len": 128}
-    with LLM(folder, weights_cache="off", served_model_name="e", **keywords) as llm:  # type: ignore[arg-type]
-        app = create_app(settings, make_client=lambda config: llm.as_client())
-        with TestClient(app, raise_server_exceptions=False) as client:
-            while client.get("/readiness").status_code != 200:
-                assert app.state.service.failure is None
-            yield client
+    app = create_app(settings, make_client=lambda config: llm.as_client())
+    with TestClient(app, raise_server_exceptions=False) as client:
+        while client.get("/readiness").status_code != 200:
+            assert app.state.service.failure is None
+        yield client
 
 
 def vectors(answer: object) -> NDArray[np.float32]:
@@ -113,3 +129,48 @@ def test_an_embedding_model_refuses_to_write(http: TestClient) -> None:
         assert error["code"] == "unsupported_endpoint"
         assert "'e' computes embeddings and generates no text" in error["message"]
     assert http.get("/v1/models").json()["data"][0]["capabilities"]["completion"] is False
+
+
+def test_ollama_and_python_give_the_same_vectors(http: TestClient, llm: LLM) -> None:
+    texts = ["The tree", "A slot"]
+    wanted = vectors(http.post("/v1/embeddings", json={"input": texts}).json())
+    answer = http.post("/api/embed", json={"model": "e", "input": texts}).json()
+    assert np.abs(np.array(answer["embeddings"]) - wanted).max() < TOLERANCE
+    assert answer["prompt_eval_count"] > 0
+    long = http.post("/api/embed", json={"input": "tree " * 500, "dimensions": 3})
+    assert np.array(long.json()["embeddings"]).shape == (1, 3)
+    refused = http.post("/api/embed", json={"input": "tree " * 500, "truncate": False})
+    assert (refused.status_code, "128 tokens" in refused.json()["error"]) == (400, True)
+
+    found = llm.embed(texts)
+    assert np.abs(found.vectors - wanted).max() < TOLERANCE
+    assert found.cached_tokens == found.prompt_tokens - len(texts)
+    over = AsyncLLM.over(llm)
+    same = asyncio.run(over.embed(texts, dimensions=8))
+    assert same.vectors.shape == (2, 8)
+    assert np.abs(np.linalg.norm(same.vectors, axis=1) - 1).max() < TOLERANCE
+    ids = llm.tokenizer.encode("A slot")
+    assert np.abs(llm.embed(ids).vectors[0] - wanted[1]).max() < TOLERANCE
+    assert llm.embed([]).vectors.shape == (0, 0)
+    with pytest.raises(InvalidRequest, match="are: 'query', 'document'"):
+        llm.embed("x", prompt_name="other")
+    with pytest.raises(InvalidRequest, match="generates no text"):
+        llm.generate("x")
+
+
+def test_a_client_joins_the_parts_of_a_list(
+    http: TestClient, llm: LLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+
+    def answer(self: Client, route: str, body: dict[str, Any], call: object) -> Any:
+        sent.append(len(body["input"]))
+        return http.post(route, json=body).json()
+
+    monkeypatch.setattr(Client, "_ask", answer)
+    monkeypatch.setattr("yaie.remote.client.MOST_TEXTS", 2)
+    texts = ["The tree", "A slot", "A node"]
+    found = Client("http://localhost:1").embed(texts, dimensions=8)
+    assert sorted(sent) == [1, 2]
+    assert np.abs(found.vectors - llm.embed(texts, dimensions=8).vectors).max() < TOLERANCE
+    assert found.prompt_tokens == llm.embed(texts).prompt_tokens

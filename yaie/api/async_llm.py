@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from yaie.api.embedding import Embeddings, Texts
+from yaie.api.embedding_call import EmbeddingCall
 from yaie.api.engine_facts import Described
 from yaie.api.local_engine import engine_config
 from yaie.api.outputs import RequestOutput, StreamPiece, make_output, take_piece
@@ -215,6 +217,31 @@ class AsyncLLM(Described):
                     yield piece
         finally:
             await deltas.aclose()
+
+    async def embed(
+        self,
+        texts: Texts,
+        *,
+        prompt_name: str | None = None,
+        dimensions: int | None = None,
+        truncate: bool = False,
+        cache_salt: str = "",
+        priority: int = 0,
+    ) -> Embeddings:
+        """Return the vectors of texts. As `LLM.embed`."""
+        await self.start()
+        call = await asyncio.to_thread(
+            EmbeddingCall,
+            self._maker,
+            texts,
+            prompt_name=prompt_name,
+            dimensions=dimensions,
+            truncate=truncate,
+            options=CallOptions(cache_salt, priority),
+        )
+        async for _ in self.grow(call.answers):
+            pass
+        return call.result()
 
     async def reset_prefix_cache(self) -> bool:
         """Evict every token that no running request needs; return True if none is left."""

@@ -19,6 +19,7 @@ from yaie.api.prompt_kinds import (
     naming_index,
 )
 from yaie.api.prompts import NO_CHAT_OPTIONS, ChatOptions, PromptReader, ReadPrompt
+from yaie.base.embedding_info import Pooling
 from yaie.base.errors import InvalidRequest
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineInfo, GenerationRequest, Grammar, SamplingParams
@@ -52,7 +53,7 @@ class RequestMaker:
         self.reader = PromptReader(
             tokenizer, config.tool_call_parser, trust_markers=config.trust_markers
         )
-        self._info = info
+        self.info = info
         self._max_running = config.max_running
         self._prefix = prefix  # request id prefix
         self._numbers = itertools.count()
@@ -130,7 +131,21 @@ class RequestMaker:
             cache_salt=options.cache_salt,
             priority=options.priority,
         )
-        validate_request(request, self._info, self._max_running)
+        validate_request(request, self.info, self._max_running)
+        return request
+
+    def pooled(
+        self, read: ReadPrompt, pooling: Pooling, options: CallOptions = NO_OPTIONS
+    ) -> GenerationRequest:
+        """Return a request for a pooled row that fits the engine. Raises `InvalidRequest`."""
+        request = GenerationRequest(
+            request_id=f"{self._prefix}-{next(self._numbers)}",
+            prompt_token_ids=read.token_ids,
+            pooling=pooling,
+            cache_salt=options.cache_salt,
+            priority=options.priority,
+        )
+        validate_request(request, self.info, self._max_running)
         return request
 
     def answer(self, request: GenerationRequest, read: ReadPrompt) -> Answer:

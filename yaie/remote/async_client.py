@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
+from yaie.api.embedding import Embeddings, Texts, join
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import RequestOutput, StreamPiece
 from yaie.api.prompt_kinds import GrammarLike, Message, Prompt
@@ -90,6 +91,13 @@ class AsyncClient:
                     yield piece
             finally:
                 await pieces.aclose()
+
+    async def embed(
+        self, texts: Texts, *, dimensions: int | None = None, **fields: Any
+    ) -> Embeddings:
+        """Return the vectors of texts, as `Client.embed` does."""
+        works = self._client.embedding_works(texts, {"dimensions": dimensions, **fields})
+        return join(await self._each(works))
 
     async def count_tokens(
         self,

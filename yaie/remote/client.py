@@ -9,6 +9,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 
+from yaie.api.embedding import Embeddings, Texts, join, list_texts
 from yaie.api.outputs import RequestOutput, StreamPiece
 from yaie.api.prompt_kinds import (
     GrammarLike,
@@ -23,6 +24,7 @@ from yaie.api.prompt_kinds import (
 from yaie.api.prompt_output import PromptOutput
 from yaie.base.errors import ConfigError, InvalidRequest, RequestFailed
 from yaie.remote.address import DEFAULT_PORT, base_url, key_of
+from yaie.remote.embedding_reply import MOST_TEXTS, read_embeddings
 from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
 from yaie.remote.reply_assembly import GatheredReply, prompt_output_of
 from yaie.remote.request_bodies import (
@@ -141,6 +143,33 @@ class Client:
                 return self._record(prompt, sampling_params, Exchange())
         works = [partial(self._record_or_refusal, each, sampling_params) for each in prompt]
         return self.each(works) if works else []
+
+    def embed(self, texts: Texts, *, dimensions: int | None = None, **fields: Any) -> Embeddings:
+        """Return the vectors of texts, as `LLM.embed` does, in requests of up to 512 texts.
+
+        `fields` are further body fields, such as `prompt_name`.
+        """
+        works = self.embedding_works(texts, {"dimensions": dimensions, **fields})
+        return join(self.each(works) if works else [])
+
+    def embedding_works(
+        self, texts: Texts, fields: Mapping[str, Any]
+    ) -> list[Callable[[Exchange], Embeddings]]:
+        """Return the calls that embed the texts, part by part."""
+        listed = list_texts(texts)
+        given = {name: each for name, each in fields.items() if each is not None}
+        parts = [listed[at : at + MOST_TEXTS] for at in range(0, len(listed), MOST_TEXTS)]
+        return [partial(self._embed, part, given) for part in parts]
+
+    def _embed(self, texts: list[Any], fields: Mapping[str, Any], call: Exchange) -> Embeddings:
+        body = {"input": [each if isinstance(each, str) else list(each) for each in texts]}
+        reply = self._ask("/v1/embeddings", {**body, "encoding_format": "base64", **fields}, call)
+        try:
+            return read_embeddings(reply, len(texts))
+        except ValueError:
+            raise self._sender.not_openai(
+                "its /v1/embeddings returned no vector for some text"
+            ) from None
 
     def count_tokens(
         self,

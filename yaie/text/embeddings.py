@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from yaie.base.embedding_info import EmbeddingInfo
+from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest
 from yaie.base.types import EngineInfo
 from yaie.text.tokenizer import Tokenizer
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 
 class Embedder:
@@ -26,6 +27,11 @@ class Embedder:
         hf = tokenizer.hf
         adds_end = bool(getattr(hf, "init_kwargs", {}).get("add_eos_token"))
         self._end = tokenizer.eos_token_id if adds_end else None
+
+    @property
+    def pooling(self) -> Pooling:
+        """The model's pooling."""
+        return self._how.pooling
 
     def prompt(self, name: str | None) -> str:
         """Return the text before texts by the prompt's name. Raises `InvalidRequest`."""
@@ -76,6 +82,8 @@ class Embedder:
 
 def vector_of(pooled: bytes, how: EmbeddingInfo, dimensions: int | None) -> Vector:
     """Return a pooled row as a vector: its first `dimensions` numbers, normalized again."""
+    import numpy as np  # programs import `LLM` without it
+
     vector: Vector = np.frombuffer(pooled, dtype="<f4")[:dimensions].astype(np.float32)
     if how.normalizes:
         vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
@@ -103,8 +111,3 @@ def check_generates(info: EngineInfo) -> None:
             param="model",
             code="unsupported_endpoint",
         )
-
-
-def is_list_of_ids(value: object) -> bool:
-    """Return True for a non-empty list of token ids, by its first entry."""
-    return isinstance(value, Sequence) and bool(value) and type(value[0]) is int

@@ -17,6 +17,7 @@ from yaie.server.http.http_errors import ollama_error_reply
 from yaie.server.ollama.ollama_turns import call_id, count_calls
 from yaie.server.replies.call_arguments import read_arguments
 from yaie.server.replies.chunked_reply import TextEvents, end_of
+from yaie.server.replies.embeddings import EmbeddingReply
 from yaie.server.replies.generation import Generation
 from yaie.server.replies.logprob_formats import token_logprobs
 from yaie.server.replies.reply import GenerationReply
@@ -26,6 +27,7 @@ from yaie.server.schemas.ollama_bodies import OllamaChatBody
 from yaie.server.schemas.ollama_replies import (
     OllamaAnswer,
     OllamaChatAnswer,
+    OllamaEmbedAnswer,
     OllamaFunction,
     OllamaGenerateAnswer,
     OllamaMessage,
@@ -229,3 +231,20 @@ class OllamaGenerateReply(OllamaReply):
     ) -> OllamaGenerateAnswer:
         shown: str | UnsetType = thinking or UNSET
         return OllamaGenerateAnswer(**self._about, response=text, thinking=shown, **fields)
+
+
+class OllamaEmbedReply(EmbeddingReply):
+    """Reply with the vectors of texts."""
+
+    whole = event = OllamaEmbedAnswer
+
+    def collect(self, pieces: Mapping[int, TextPiece]) -> OllamaEmbedAnswer:
+        """Return the whole reply."""
+        times = self.generation.times
+        return OllamaEmbedAnswer(
+            model=self.call.model,
+            embeddings=[vector.tolist() for vector in self.vectors()],
+            total_duration=round(times.total_s * _NS),
+            load_duration=round(times.load_s * _NS),
+            prompt_eval_count=self.generation.usage.prompt_tokens,
+        )

@@ -26,9 +26,11 @@ from yaie.server.requests.checks import (
 )
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.chat import ChatBody, FieldNames
+from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.server.schemas.ollama_bodies import (
     OllamaBody,
     OllamaChatBody,
+    OllamaEmbedBody,
     OllamaGenerateBody,
     RawPromptBody,
 )
@@ -197,3 +199,13 @@ def _send_back(num_before: int, parts: Sequence[Part]) -> list[Message]:
     for at, call in enumerate(message.get("tool_calls", ())):
         call["id"] = call_id(num_before + at)
     return [message]
+
+
+def ollama_embed_call(translator: Translator, body: OllamaEmbedBody) -> Call:
+    """Translate a request for vectors. Raises as `ollama_chat_call`."""
+    fields = {
+        "input": body.input,
+        "truncate": body.truncate is not False,
+        "dimensions": body.dimensions,
+    }
+    return translator.embedding(as_body({**(body.model_extra or {}), **fields}, EmbeddingBody))

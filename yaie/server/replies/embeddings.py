@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from yaie.server.replies.reply import GenerationReply
 from yaie.server.schemas.embeddings import (
@@ -13,15 +14,19 @@ from yaie.server.schemas.embeddings import (
     EmbeddingUsage,
 )
 from yaie.server.schemas.generation_replies import CachedTokens
+from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.text.answer import TextPiece
-from yaie.text.embeddings import Vector, vector_of
+from yaie.text.embeddings import vector_of
+
+if TYPE_CHECKING:
+    from yaie.text.embeddings import Vector
 
 
 class EmbeddingReply(GenerationReply):
     """Reply with one vector for each input; it is never a stream."""
 
-    whole = EmbeddingList
-    event = EmbeddingList
+    whole: type[ReplyStruct] = EmbeddingList
+    event: type[ReplyStruct] = EmbeddingList
 
     def opening(self) -> bytes:
         """Return nothing: there is no stream."""
@@ -35,18 +40,22 @@ class EmbeddingReply(GenerationReply):
         """Return nothing: there is no stream."""
         return b""
 
-    def vectors(self, dimensions: int | None) -> list[Vector]:
+    @property
+    def body(self) -> EmbeddingBody:
+        """The request."""
+        body = self.call.body
+        assert isinstance(body, EmbeddingBody)
+        return body
+
+    def vectors(self) -> list[Vector]:
         """Return the vectors of the inputs, in order."""
-        how = self.call.embedding
+        how, dimensions = self.call.embedding, self.body.dimensions
         assert how is not None
         return [vector_of(answer.pooled, how, dimensions) for answer in self.generation.answers]
 
-    def collect(self, pieces: Mapping[int, TextPiece]) -> EmbeddingList:
+    def collect(self, pieces: Mapping[int, TextPiece]) -> ReplyStruct:
         """Return the whole reply."""
-        body, usage = self.call.body, self.generation.usage
-        assert isinstance(body, EmbeddingBody)
-        vectors = self.vectors(body.dimensions)
-        as_text = body.encoding_format == "base64"
+        usage, as_text = self.generation.usage, self.body.encoding_format == "base64"
         return EmbeddingList(
             data=[
                 Embedding(
@@ -55,7 +64,7 @@ class EmbeddingReply(GenerationReply):
                     if as_text
                     else vector.tolist(),
                 )
-                for index, vector in enumerate(vectors)
+                for index, vector in enumerate(self.vectors())
             ],
             model=self.call.model,
             usage=EmbeddingUsage(

@@ -12,7 +12,7 @@ from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_reported
 from yaie.server.requests.prompt_tokens import Prompts
 from yaie.server.schemas.embeddings import EmbeddingBody
-from yaie.text.embeddings import Embedder, embedding_of, is_list_of_ids
+from yaie.text.embeddings import Embedder, embedding_of
 from yaie.text.tokenizer import Tokenizer, too_long
 
 MAX_INPUTS = 2048  # OpenAI's
@@ -78,7 +78,7 @@ def make_embedding_call(
 def _read_inputs(body: EmbeddingBody) -> dict[str, Any]:
     """Return the inputs by the names that errors give them."""
     given = body.input
-    if isinstance(given, str) or is_list_of_ids(given):
+    if isinstance(given, str) or (isinstance(given, list) and given[:1] and type(given[0]) is int):
         return {"input": given}
     if given is None:
         raise InvalidRequest("input is required", param="input")

@@ -45,6 +45,7 @@ _ROUTERS = (
     responses.router,
     messages.router,
     ollama.router,
+    ollama.embed_router,
     completions.render_router,
     tokens.router,
     operator_tools.router,

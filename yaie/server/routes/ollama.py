@@ -1,4 +1,4 @@
-"""Ollama's API: `/api/chat`, `/api/generate`, the served models; its other paths are refused."""
+"""Ollama's API: answers, vectors and the served models; its other paths are refused."""
 
 from __future__ import annotations
 
@@ -28,21 +28,28 @@ from yaie.server.ollama.ollama_models import (
 )
 from yaie.server.ollama.ollama_reply import (
     OllamaChatReply,
+    OllamaEmbedReply,
     OllamaGenerateReply,
     encode_line,
     timestamp,
 )
-from yaie.server.ollama.ollama_translation import ollama_chat_call, ollama_generate_call
+from yaie.server.ollama.ollama_translation import (
+    ollama_chat_call,
+    ollama_embed_call,
+    ollama_generate_call,
+)
 from yaie.server.replies.delivery import unless_gone
 from yaie.server.routes.endpoint import Command, Endpoint, describe_body
 from yaie.server.schemas.ollama_bodies import (
     OllamaBody,
     OllamaChatBody,
+    OllamaEmbedBody,
     OllamaGenerateBody,
     OllamaModelBody,
 )
 from yaie.server.schemas.ollama_replies import (
     OllamaChatAnswer,
+    OllamaEmbedAnswer,
     OllamaGenerateAnswer,
     OllamaLoadedModels,
     OllamaMessage,
@@ -56,6 +63,7 @@ from yaie.server.schemas.reply_struct import describe_reply, reference_to
 # The version of Ollama whose API this is; clients compare it with the least one that they need.
 API_VERSION = "0.32.15"
 router = APIRouter(tags=["ollama"])
+embed_router = APIRouter(tags=["embeddings"])
 models_router = APIRouter(tags=["models"])
 about_router = APIRouter(tags=["about"])
 PROGRESS_S = 1.0  # between two lines of a download
@@ -236,11 +244,28 @@ async def ollama_version(request: Request) -> Response:
     return json_reply(OllamaVersion(version=API_VERSION, yaie_version=read_version()))
 
 
-async def refuse_ollama_embeddings(request: Request) -> Response:
-    """Refuse embeddings. Raises `InvalidRequest`."""
+EMBED = Endpoint(
+    OllamaEmbedBody,
+    ollama_embed_call,
+    OllamaEmbedReply,
+    examples={"texts": {"input": ["What is a slot?", "What is a node?"]}},
+)
+
+
+@embed_router.post(
+    "/api/embed",
+    openapi_extra=EMBED.openapi,
+    responses={200: describe_reply(OllamaEmbedAnswer)},
+)
+async def ollama_embed(request: Request) -> Response:
+    """Return the vectors of texts in Ollama's form."""
+    return await EMBED.answer(request)
+
+
+async def refuse_old_embeddings(request: Request) -> Response:
+    """Refuse the path that Ollama has replaced. Raises `InvalidRequest`."""
     raise InvalidRequest(
-        "the models of this server generate text and compute no embeddings; send this request to "
-        "a server with an embedding model",
+        "/api/embeddings is not supported; send the prompt as input to /api/embed",
         code="unsupported_endpoint",
     )
 
@@ -254,8 +279,7 @@ async def refuse_ollama_changes(request: Request) -> Response:
     )
 
 
-for _path in ("/api/embed", "/api/embeddings"):
-    models_router.post(_path, include_in_schema=False)(refuse_ollama_embeddings)
+models_router.post("/api/embeddings", include_in_schema=False)(refuse_old_embeddings)
 for _path in ("/api/create", "/api/copy", "/api/push", "/api/blobs/{digest}"):
     models_router.post(_path, include_in_schema=False)(refuse_ollama_changes)
 models_router.head("/api/blobs/{digest}", include_in_schema=False)(refuse_ollama_changes)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+from pydantic import ConfigDict
+
 from yaie.server.schemas import unused
 from yaie.server.schemas.base import RequestBody, Unused, Used
 from yaie.server.schemas.completions import CompletionBody
-from yaie.server.schemas.shared_fields import WholeNumber
+from yaie.server.schemas.shared_fields import TEXT_OR_TEXTS, WholeNumber
 
 _AS_IN_CHATS = "As in chat completions."
 _TOOL = {
@@ -130,3 +132,19 @@ class RawPromptBody(CompletionBody):
     """Text completion whose limit is the context, as Ollama's."""
 
     default_max_tokens: ClassVar[int | None] = None
+
+
+class OllamaEmbedBody(RequestBody):
+    """Ollama's request for the vectors of texts."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["input"]})
+
+    input: Annotated[
+        Any, Used("A text, or a list of texts.", "required", "A slot", schema=TEXT_OR_TEXTS)
+    ] = None
+    truncate: Annotated[
+        bool | None, Used("Cut the end of texts beyond the context.", "true", False)
+    ] = None
+    dimensions: Annotated[
+        WholeNumber | None, Used("First numbers of each vector to keep.", "all", 32)
+    ] = None

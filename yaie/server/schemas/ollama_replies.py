@@ -74,6 +74,18 @@ class OllamaGenerateAnswer(OllamaAnswer, kw_only=True):
     thinking: str | UnsetType = UNSET
 
 
+class OllamaEmbedAnswer(ReplyStruct, kw_only=True):
+    """Vectors of texts; the times are nanoseconds."""
+
+    model: str
+    embeddings: list[list[float]]
+    total_duration: int
+    load_duration: int
+    """Load of a model that was not in memory."""
+    prompt_eval_count: int
+    """Tokens of the texts, the cached ones included."""
+
+
 class OllamaModelDetails(ReplyStruct, kw_only=True):
     """Kind of a model; empty where a model that was never loaded cannot tell yet."""
 
