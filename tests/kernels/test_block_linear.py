@@ -179,3 +179,11 @@ def test_non_finite_inputs_give_non_finite_rows(
     assert not bool(found[rows // 2].isfinite().any())
     kept = torch.arange(rows) != rows // 2
     assert torch.equal(found[kept], expected[kept])
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_dequantized_rows_are_those_of_the_file(library: Library, kind: str) -> None:
+    weight = random_blocks(kind, 5, 768)
+    found = torch.empty(5, 768)
+    library.dequantize(weight.rows.data_ptr(), found.data_ptr(), 5, 768, BLOCKS[kind])
+    assert torch.allclose(found.double(), wide(weight), rtol=1e-6, atol=1e-7)

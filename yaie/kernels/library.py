@@ -63,6 +63,7 @@ class Library:
         self.pack_quantized = handle.yaie_pack_quantized
         # (weights, importance, values, scales, zero points, outputs, inputs, group, dtype)
         self.round = handle.yaie_round
+        self.dequantize = handle.yaie_dequantize  # (blocks, to, rows, inputs, weight kind)
         self.packed_inputs = handle.yaie_packed_inputs  # (weight kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
@@ -72,9 +73,9 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = ctypes.c_char_p
         for name in ("set_threads", "write_kv", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("pack", "pack_quantized", "round", "linear", "decode", "experts"):
+        for name in ("pack", "pack_quantized", "round", "dequantize", "linear", "decode"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("best", "sample"):
+        for name in ("experts", "best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -83,6 +84,7 @@ class Library:
         handle.yaie_attention.argtypes = [step, ctypes.POINTER(Layer)]
         handle.yaie_packed_inputs.argtypes = [number, size]
         handle.yaie_pack.argtypes = [address, address, size, size, number, number]
+        handle.yaie_dequantize.argtypes = [address, address, size, size, number]
         handle.yaie_prefer_huge_pages.argtypes = [address, size]
         handle.yaie_pack_quantized.argtypes = [*[address] * 6, *[size] * 3, number, number]
         handle.yaie_round.argtypes = [*[address] * 5, *[size] * 3, number]

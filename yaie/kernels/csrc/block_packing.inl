@@ -1,4 +1,4 @@
-// Packing of GGUF blocks into panels, once at load, and unpacking of single outputs. Needs:
+// Packing of GGUF blocks into panels, once at load, and dequantizing. Needs:
 // block_kinds.inl, linear_pack.inl.
 
 // The numbers of a block of a file.
@@ -20,8 +20,18 @@ YAIE_INLINE void read_nibbles(const uint8_t* from, int64_t inputs, int64_t half,
 
 // Read codes of 2 bits: four times 32 inputs have the bits of 32 bytes.
 YAIE_INLINE void read_bit_pairs(const uint8_t* from, uint8_t* codes, int shift) {
-    for (int64_t i = 0; i < kMostBlockInputs; ++i)
-        codes[i] |= (uint8_t)((from[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3) << shift);
+    for (int64_t first = 0; first < kMostBlockInputs; first += 128, from += 32)
+        for (int64_t quarter = 0; quarter < 4; ++quarter)
+            for (int64_t i = 0; i < 32; ++i)
+                codes[first + quarter * 32 + i] |=
+                    (uint8_t)((from[i] >> (quarter * 2) & 3) << shift);
+}
+
+// Read one bit of 256 inputs: each eighth has a bit of 32 bytes.
+YAIE_INLINE void read_eighths(const uint8_t* from, uint8_t* codes, int shift) {
+    for (int64_t eighth = 0; eighth < 8; ++eighth)
+        for (int64_t i = 0; i < 32; ++i)
+            codes[eighth * 32 + i] |= (uint8_t)((from[i] >> eighth & 1) << shift);
 }
 
 // Read a fifth bit of 32 inputs.
@@ -82,7 +92,8 @@ YAIE_INLINE void read_block(const uint8_t* from, BlockNumbers& to) {
             int high = six[8 + g % 4] >> (g / 4 * 2) & 3;
             to.factors[g] = (uint8_t)((low | high << 4) - 32 + 128);
         }
-        for (int i = 0; i < 256; ++i) to.codes[i] = (uint8_t)((from[i % 32] >> (i / 32) & 1) << 2);
+        __builtin_memset(to.codes, 0, sizeof to.codes);
+        read_eighths(from, to.codes, 2);
         read_bit_pairs(from + 32, to.codes, 0);
     } else if constexpr (Kind == YAIE_WEIGHTS_Q6_K) {
         to.scale = read_half(from + 208);
@@ -102,9 +113,7 @@ YAIE_INLINE void read_block(const uint8_t* from, BlockNumbers& to) {
         to.minimum = read_half(from + 2);
         read_six_bits(from + 4, to);
         read_nibbles(from + (form.bits == 5 ? 48 : 16), 256, 32, to.codes);
-        if constexpr (form.bits == 5)
-            for (int i = 0; i < 256; ++i)
-                to.codes[i] |= (uint8_t)((from[16 + i % 32] >> (i / 32) & 1) << 4);
+        if constexpr (form.bits == 5) read_eighths(from + 16, to.codes, 4);
     }
 }
 
@@ -143,27 +152,67 @@ YAIE_INLINE void each_part(int64_t input, int64_t lane, Each each) {
     }
 }
 
+// Write the codes of a unit of a panel's outputs, four inputs at a time.
 template <int32_t Kind>
-YAIE_INLINE void write_block(const BlockNumbers& from, int64_t lane, uint8_t* to) {
+YAIE_INLINE void write_unit(const BlockNumbers* from, int64_t unit, uint8_t* to) {
+    typedef UnitCodes<Kind> Codes;
+    constexpr int bits = form_of(Kind).bits;
+    constexpr uint32_t nibble = 0x0f0f0f0fu, pair = 0x03030303u, single = 0x01010101u;
+    auto put = [&](int64_t place, int64_t lane, uint32_t word) {
+        __builtin_memcpy(to + place + lane * 4, &word, sizeof word);
+    };
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+        uint32_t a[kUnitQuads], b[kUnitQuads];
+        __builtin_memcpy(a, from[lane].codes + unit * kUnit, sizeof a);
+        __builtin_memcpy(b, from[kLanes + lane].codes + unit * kUnit, sizeof b);
+        if constexpr (bits == 8)
+            for (int q = 0; q < kUnitQuads; ++q) {
+                put(2 * q * kVecBytes, lane, a[q]);
+                put((2 * q + 1) * kVecBytes, lane, b[q]);
+            }
+        if constexpr (bits >= 4 && bits < 8)
+            for (int q = 0; q < kUnitQuads; ++q)
+                put(q * kVecBytes, lane, (a[q] & nibble) | (b[q] & nibble) << 4);
+        if constexpr (bits == 6 || bits < 4) {
+            constexpr int done = bits == 6 ? 4 : 0;
+            for (int q = 0; q < kUnitQuads; q += 2)
+                put(Codes::kPairsAt + q / 2 * kVecBytes, lane,
+                    (a[q] >> done & pair) | (b[q] >> done & pair) << 2 |
+                        (a[q + 1] >> done & pair) << 4 | (b[q + 1] >> done & pair) << 6);
+        }
+        if constexpr (bits == 5 || bits == 3) {
+            uint32_t word = 0;
+            for (int q = 0; q < kUnitQuads; ++q)
+                word |= (a[q] >> (bits - 1) & single) << (2 * q) | (b[q] >> (bits - 1) & single)
+                                                                       << (2 * q + 1);
+            put(Codes::kSinglesAt, lane, word);
+        }
+    }
+}
+
+// Write a block of each of a panel's outputs.
+template <int32_t Kind>
+YAIE_INLINE void write_blocks(const BlockNumbers* from, uint8_t* to) {
     constexpr BlockForm form = form_of(Kind);
     constexpr BlockPlaces places = places_of(form);
-    if constexpr (form.has_exponent)
-        to[lane] = (uint8_t)from.scale;
-    else
-        ((uint16_t*)to)[lane] = from.scale;
-    if constexpr (form.has_minimum)
-        ((uint16_t*)(to + places.minimums * kChunk))[lane] = from.minimum;
-    if constexpr (form.factors != Factors::none)
-        for (int64_t g = 0; g < form.inputs / form.group; ++g) {
-            to[(places.factors + g) * kChunk + lane] = from.factors[g];
-            if constexpr (form.factors == Factors::bytes && form.has_minimum)
-                to[(places.minimum_factors + g) * kChunk + lane] = from.minimum_factors[g];
-        }
-    for (int64_t i = 0; i < form.inputs; ++i)
-        each_part<Kind>(i, lane, [&](int width, CodePlace place, int shift) {
-            int part = from.codes[i] >> shift & ((1 << width) - 1);
-            to[place.byte] = (uint8_t)(to[place.byte] | part << place.shift);
-        });
+    for (int64_t lane = 0; lane < kChunk; ++lane) {
+        const BlockNumbers& numbers = from[lane];
+        if constexpr (form.has_exponent)
+            to[lane] = (uint8_t)numbers.scale;
+        else
+            ((uint16_t*)to)[lane] = numbers.scale;
+        if constexpr (form.has_minimum)
+            ((uint16_t*)(to + places.minimums * kChunk))[lane] = numbers.minimum;
+        if constexpr (form.factors != Factors::none)
+            for (int64_t g = 0; g < form.inputs / form.group; ++g) {
+                to[(places.factors + g) * kChunk + lane] = numbers.factors[g];
+                if constexpr (form.factors == Factors::bytes && form.has_minimum)
+                    to[(places.minimum_factors + g) * kChunk + lane] = numbers.minimum_factors[g];
+            }
+    }
+    uint8_t* codes = to + places.codes * kChunk;
+    for (int64_t unit = 0; unit < form.inputs / kUnit; ++unit)
+        write_unit<Kind>(from, unit, codes + unit * UnitCodes<Kind>::kBytes);
 }
 
 // Pack blocks [outputs, blocks] of a file. Outputs of the last panel's padding have zeros.
@@ -171,19 +220,76 @@ static void pack_blocks(const PackCall& call, int64_t panel) {
     with_kind(call.kind, [&](auto tag) {
         constexpr int32_t kind = decltype(tag)::kind;
         typedef PackedBlock<kind> Packed;
+        constexpr int64_t stored = stored_block_bytes(kind);
         int64_t blocks = call.inputs / Packed::form.inputs;
         uint8_t* to = (uint8_t*)call.to + panel * blocks * Packed::kBytes;
-        __builtin_memset(to, 0, blocks * Packed::kBytes);
-        BlockNumbers numbers;
-        for (int64_t lane = 0; lane < kChunk; ++lane) {
-            int64_t row = packed_row(call, panel, lane);
-            if (row >= call.outputs) continue;
-            constexpr int64_t stored = stored_block_bytes(kind);
-            const uint8_t* from = (const uint8_t*)call.from + row * blocks * stored;
-            for (int64_t block = 0; block < blocks; ++block) {
-                read_block<kind>(from + block * stored, numbers);
-                write_block<kind>(numbers, lane, to + block * Packed::kBytes);
+        BlockNumbers numbers[kChunk];
+        __builtin_memset(numbers, 0, sizeof numbers);
+        for (int64_t block = 0; block < blocks; ++block, to += Packed::kBytes) {
+            for (int64_t lane = 0; lane < kChunk; ++lane) {
+                int64_t row = packed_row(call, panel, lane);
+                if (row >= call.outputs) continue;
+                read_block<kind>((const uint8_t*)call.from + (row * blocks + block) * stored,
+                                 numbers[lane]);
             }
+            write_blocks<kind>(numbers, to);
+        }
+    });
+}
+
+// Compute the weights of a block of a file.
+template <int32_t Kind>
+YAIE_INLINE void dequantize_block(const BlockNumbers& from, float* to) {
+    constexpr BlockForm form = form_of(Kind);
+    float scale, minimum = 0.0f;
+    if constexpr (form.has_exponent) {
+        uint8_t exponents[kLanes];
+        __builtin_memset(exponents, (int)from.scale, sizeof exponents);
+        scale = load_exponents(exponents)[0];
+    } else {
+        scale = upcast_fp16(Bits{} + ((uint32_t)from.scale << 16))[0];
+    }
+    if constexpr (form.has_minimum)
+        minimum = upcast_fp16(Bits{} + ((uint32_t)from.minimum << 16))[0];
+    for (int64_t g = 0; g < form.inputs / form.group; ++g) {
+        float factor = scale, least = minimum;
+        if constexpr (form.factors == Factors::signed_bytes)
+            factor *= (float)(from.factors[g] - 128);
+        if constexpr (form.factors == Factors::nibbles) {
+            factor *= (float)(from.factors[g] & 15);
+            least *= (float)-(from.factors[g] >> 4);
+        }
+        if constexpr (form.factors == Factors::bytes) {
+            factor *= (float)from.factors[g];
+            least *= (float)-from.minimum_factors[g];
+        }
+        const uint8_t* codes = from.codes + g * form.group;
+        for (int64_t i = 0; i < form.group; ++i) {
+            int code = codes[i];
+            if constexpr (form.table != Table::none)
+                code = table_of(form.table)[code];
+            else if constexpr (form.bits == 8 && kSignedBytes)
+                code = (int8_t)code;
+            else
+                code -= offset_of(form);
+            to[g * form.group + i] = (float)code * factor + least;
+        }
+    }
+}
+
+// Dequantize a row of a file's blocks: `to` is float32 [outputs, inputs].
+static void dequantize_task(void* context, int64_t row, Scratch&) {
+    const PackCall& call = *static_cast<const PackCall*>(context);
+    with_kind(call.kind, [&](auto tag) {
+        constexpr int32_t kind = decltype(tag)::kind;
+        constexpr int64_t inputs = form_of(kind).inputs, stored = stored_block_bytes(kind);
+        int64_t blocks = call.inputs / inputs;
+        const uint8_t* from = (const uint8_t*)call.from + row * blocks * stored;
+        float* to = (float*)call.to + row * call.inputs;
+        BlockNumbers numbers;
+        for (int64_t block = 0; block < blocks; ++block) {
+            read_block<kind>(from + block * stored, numbers);
+            dequantize_block<kind>(numbers, to + block * inputs);
         }
     });
 }

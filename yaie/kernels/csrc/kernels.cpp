@@ -147,7 +147,8 @@ struct InstructionSet {
     int64_t chunk;  // widths are padded to it; outputs of a panel
     Task pack;      // index: a panel
     Task pack_quantized;
-    Task round;  // index: kRowsInRounding outputs
+    Task round;       // index: kRowsInRounding outputs
+    Task dequantize;  // index: a row of GGUF blocks
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
                    DecoderBuffers&, RunAttention);
@@ -165,6 +166,7 @@ struct InstructionSet {
      set::pack_task,                 \
      set::pack_quantized_task,       \
      set::round_task,                \
+     set::dequantize_task,           \
      set::whole_linear,              \
      set::run_decoder,               \
      set::run_experts,               \
@@ -349,6 +351,13 @@ void yaie_round(const void* weights, const float* importance, int8_t* values, fl
                             outputs, inputs,     group,  dtype};
     int64_t tasks = (outputs + yaie::kRowsInRounding - 1) / yaie::kRowsInRounding;
     yaie::shared().get().run(yaie::chosen()->round, &call, tasks);
+}
+
+// Dequantize GGUF blocks of a file, [rows, blocks], to float32 [rows, inputs].
+void yaie_dequantize(const void* from, float* to, int64_t rows, int64_t inputs, int32_t kind) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::PackCall call{from, to, inputs, rows, kind, 0};
+    yaie::shared().get().run(yaie::chosen()->dequantize, &call, rows);
 }
 
 // Run one linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HELD_AS = "Q8_0"  # kinds without a kernel
 # Factors that a file packs in 6 bits take a byte once packed: see csrc/block_kinds.inl.
 _PACKED_BYTES = {"Q3_K": 114, "Q4_K": 148, "Q5_K": 180, "IQ4_XS": 138}
-_DECODING_BYTES = 8  # for one weight, to compare the packed model: float32, and the dtype twice
+_DECODING_BYTES = 16 * 1024**2  # decoded at once, to compare the packed model
 
 
 @cache
@@ -63,8 +63,8 @@ class BlockLayout:
 
     @property
     def dequantizing_nbytes(self) -> int:
-        """Bytes to decode the largest tensor, which the comparison with the original does."""
-        return _DECODING_BYTES * max((prod(each.shape) for each in self.kept), default=0)
+        """Bytes of the part of a tensor that is decoded at once, to compare packed weights."""
+        return _DECODING_BYTES
 
 
 def _held_bytes(tensor: StoredTensor) -> int:

@@ -92,6 +92,6 @@ def _blocks_of(weights: GgufWeights, name: str) -> BlockWeight | None:
             return BlockWeight(kind, rows)
         parts = []
         for first in range(0, len(rows), _ROWS_AT_ONCE):
-            part = decode_rows(stored[0], rows[first : first + _ROWS_AT_ONCE], torch.float32)
+            part = decode_rows(stored[0], rows[first : first + _ROWS_AT_ONCE])
             parts.append(quantize(part.numpy(), GGMLQuantizationType[kind]))
         return BlockWeight(kind, torch.from_numpy(np.concatenate(parts)))

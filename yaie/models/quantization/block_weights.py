@@ -7,33 +7,31 @@ decodes them at each call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from yaie.kernels import library_search
+from yaie.kernels.decoder_structures import BLOCKS
 from yaie.models.quantization.block_layout import block_of
 
-_SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
+_SLICE_VALUES = 2**20  # decoded at once: the float32 values stay in the processor's cache
 
 
-def decode_rows(kind: str, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the values [rows, columns] of uint8 blocks [rows, bytes], in `dtype`."""
+def decode_rows(kind: str, rows: torch.Tensor) -> torch.Tensor:
+    """Return the values [rows, columns] of uint8 blocks [rows, bytes], in float32.
+
+    The kernel library decodes the kinds with which it computes; `gguf` decodes other kinds, slower.
+    """
     from yaie.models.files.gguf.tensor_kinds import decode  # see `block_of`
 
-    values = block_of(kind)
-    columns = rows.shape[1] // values.nbytes * values.num_values
-    with torch.inference_mode(False):  # threads do not inherit the mode
-        decoded = torch.empty(len(rows), columns, dtype=dtype)
-    raw, step = rows.numpy(), max(1, _SLICE_VALUES // columns)
-
-    def fill(first: int) -> None:
-        part = decode(kind, raw[first : first + step])
-        decoded[first : first + step] = torch.from_numpy(part)
-
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        list(pool.map(fill, range(0, len(rows), step)))
+    library = library_search.load()
+    if library is None or kind not in BLOCKS:
+        return torch.from_numpy(decode(kind, rows.numpy()))
+    block, rows = block_of(kind), rows.contiguous()
+    decoded = torch.empty(len(rows), rows.shape[1] // block.nbytes * block.num_values)
+    library.dequantize(rows.data_ptr(), decoded.data_ptr(), *decoded.shape, BLOCKS[kind])
     return decoded
 
 
@@ -66,7 +64,26 @@ class BlockWeight:
 
     def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
         """Return the weights [outputs, inputs] in `dtype`."""
-        return decode_rows(self.kind, self.rows, dtype)
+        whole = torch.empty(self.shape, dtype=dtype)
+        for part, rows in zip(torch.split(whole, self._slice), self._slices(), strict=True):
+            part.copy_(decode_rows(self.kind, rows))
+        return whole
+
+    def multiply(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x W^T [..., outputs] for x [..., inputs], in float32; decodes part by part."""
+        wide = x.float()
+        parts = [
+            nn.functional.linear(wide, decode_rows(self.kind, rows)) for rows in self._slices()
+        ]
+        return torch.cat(parts, dim=-1)
+
+    def _slices(self) -> Sequence[torch.Tensor]:
+        return torch.split(self.rows, self._slice)
+
+    @property
+    def _slice(self) -> int:
+        """Outputs that are decoded at once."""
+        return max(1, _SLICE_VALUES // self.shape[1])
 
     def nbytes(self, *, packed: bool) -> int:
         """Return the bytes of the blocks; packed ones take up to 4 % more."""
@@ -97,7 +114,7 @@ class BlockEmbedding(nn.Embedding):
         if self.blocks is None:
             raise RuntimeError("the embedding was packed for the kernel library and freed here")
         rows = self.blocks.rows[token_ids.reshape(-1).cpu()]
-        found = decode_rows(self.blocks.kind, rows, self.weight.dtype)
+        found = decode_rows(self.blocks.kind, rows).to(self.weight.dtype)
         return found.view(*token_ids.shape, self.embedding_dim)
 
     def free(self) -> None:

@@ -161,6 +161,9 @@ class QuantizedLinear(QuantizedModule):
         """Map x [..., inputs] to [..., outputs], in x's dtype."""
         if self.quantized is None:
             raise RuntimeError("the weights were packed for the kernel library and freed here")
+        if isinstance(self.quantized, BlockWeight):
+            y = self.quantized.multiply(x)
+            return (y if self.bias is None else y + self.bias).to(x.dtype)
         return nn.functional.linear(x, self.quantized.dequantize(x.dtype), self.bias)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
