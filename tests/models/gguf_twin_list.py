@@ -212,6 +212,13 @@ TWINS = (
         keys=_GROUPED,
         names=_BIAS,
     ),
+    Twin(
+        case="solar-open",  # its files are GLM-4.5's with whole heads rotated
+        architecture="glm4moe",
+        keys={**_GROUPED, "leading_dense_block_count": None},
+        names=_BIAS,
+        unlike=("model_type",),
+    ),
     Twin(case="dots1", architecture="dots1", keys=_GROUPED, names=_BIAS),
     Twin(
         case="exaone-moe",

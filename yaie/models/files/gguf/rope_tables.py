@@ -44,9 +44,9 @@ def rope_table(
     width = settings.head_dim() if width is None else width
     table: dict[str, Any] = {"rope_type": "default", "rope_theta": settings.number(base, theta)}
     covered = settings.size("rope.dimension_count", width)
-    if covered != width:
-        if not is_partial or covered > width:
-            settings.refuse("rope.dimension_count", f"{covered} with heads of {width}")
+    if covered != width and (not is_partial or covered > width):
+        settings.refuse("rope.dimension_count", f"{covered} with heads of {width}")
+    if is_partial:  # also for whole heads: classes have other defaults, such as a half
         table["partial_rotary_factor"] = covered / width
     if is_scaled:
         table |= _scaling(settings, covered, table["rope_theta"], log_unit, constants or {})
