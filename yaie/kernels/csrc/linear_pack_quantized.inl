@@ -17,6 +17,38 @@ YAIE_INLINE void store_scale(const PackQuantizedCall& call, int64_t first, int64
         (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // nearest, ties to even
 }
 
+// Read four values of a row, or fewer at its end; the rest is 0.
+YAIE_INLINE uint32_t load_quad(const int8_t* values, int64_t inputs, int64_t quad) {
+    uint32_t word = 0;
+    if (quad * kQuad + kQuad <= inputs)
+        __builtin_memcpy(&word, values + quad * kQuad, kQuad);
+    else
+        __builtin_memcpy(&word, values + quad * kQuad, inputs - quad * kQuad);
+    return word;
+}
+
+// An offset is half of all codes: adding it changes the highest bit alone.
+YAIE_INLINE void pack_byte_row(const int8_t* values, int64_t inputs, uint8_t* to, int64_t lane) {
+    for (int64_t quad = 0; quad * kQuad < inputs; ++quad) {
+        uint32_t word = load_quad(values, inputs, quad) ^ kByteOffset * 0x01010101u;
+        __builtin_memcpy(to + word_index(quad, lane) * kQuad, &word, kQuad);
+    }
+}
+
+YAIE_INLINE void pack_nibble_row(const int8_t* values, int64_t inputs, uint8_t* to, int64_t lane,
+                                 uint32_t offset) {
+    uint32_t mask = lane < kLanes ? 0xf0f0f0f0u : 0x0f0f0f0fu;  // of the panel's other half
+    int shift = lane < kLanes ? 0 : 4;
+    to += lane % kLanes * kQuad;
+    for (int64_t quad = 0; quad * kQuad < inputs; ++quad, to += kLanes * kQuad) {
+        uint32_t word = (load_quad(values, inputs, quad) ^ offset * 0x01010101u) & 0x0f0f0f0fu;
+        uint32_t before;
+        __builtin_memcpy(&before, to, kQuad);
+        word = (before & mask) | word << shift;
+        __builtin_memcpy(to, &word, kQuad);
+    }
+}
+
 // Pack once at load: values [outputs, inputs] are signed; scales and zero points are [outputs,
 // groups].
 static void pack_quantized_task(void* context, int64_t panel, Scratch&) {
@@ -42,17 +74,10 @@ static void pack_quantized_task(void* context, int64_t panel, Scratch&) {
         }
         if (!is_there) continue;
         const int8_t* values = (const int8_t*)rows.from + row * rows.inputs;
-        for (int64_t i = 0; i < rows.inputs; ++i) {
-            int64_t quad = i / kQuad, within = i % kQuad;
-            if (is_byte) {
-                to[word_index(quad, lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
-                continue;
-            }
-            uint8_t* byte = to + (quad * kLanes + lane % kLanes) * kQuad + within;
-            uint8_t nibble = (uint8_t)((values[i] + nibble_offset) & 15);
-            *byte = lane < kLanes ? (uint8_t)((*byte & 0xf0) | nibble)
-                                  : (uint8_t)((*byte & 0x0f) | nibble << 4);
-        }
+        if (is_byte)
+            pack_byte_row(values, rows.inputs, to, lane);
+        else
+            pack_nibble_row(values, rows.inputs, to, lane, nibble_offset);
     }
 }
 

@@ -18,6 +18,7 @@ from torch import nn
 from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.device.packed_layout import PACKING_BYTES, PackedLayout
 from yaie.models.quantization.quantized_weights import (
+    DEQUANTIZED_AT_ONCE,
     ROUTERS,
     QuantizedLinear,
     QuantizedModule,
@@ -189,9 +190,9 @@ class RoundingEstimate:
 
     @property
     def dequantizing_nbytes(self) -> int:
-        """Bytes to dequantize the largest layer."""
+        """Bytes to dequantize the largest layer, or a part of it."""
         held = (layer.num_weights for layer in self.layers if layer.num_experts is None)
-        return DEQUANTIZING_BYTES * max(held, default=0)
+        return DEQUANTIZING_BYTES * min(max(held, default=0), DEQUANTIZED_AT_ONCE)
 
     def device_nbytes(self, wide: int) -> int:
         """Return the model's bytes in a GPU's memory, with `wide` bytes per plain weight."""

@@ -8,7 +8,7 @@ is slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,6 +17,9 @@ from torch import nn
 
 from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.checkpoint_layers import scale_nbytes
+
+# Weights of a layer, such as a head, that torch dequantizes at once: 200 MB in several copies.
+DEQUANTIZED_AT_ONCE = 2**24
 
 # Suffixes of linear layers that stay plain: routers. Hunyuan's reads the dtype of its weight.
 ROUTERS = (".gate.wg", ".router.gate")
@@ -82,6 +85,15 @@ class QuantizedWeight:
             grouped = grouped - self.zero_points[..., None]
         wide = (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
         return wide if self.order is None else wide[:, self.order.argsort()]
+
+    def parts(self) -> Iterator[QuantizedWeight]:
+        """Yield the weights in parts of at most DEQUANTIZED_AT_ONCE, or of one output."""
+        rows = max(1, DEQUANTIZED_AT_ONCE // int(self.values.shape[1]))
+        for first in range(0, len(self.values), rows):
+            these = slice(first, first + rows)
+            points = None if self.zero_points is None else self.zero_points[these]
+            values, scales = self.values[these], self.scales[these]
+            yield QuantizedWeight(self.bits, values, scales, points, self.order)
 
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes: one per weight, or `bits` per weight if packed, and the scales."""
@@ -161,10 +173,15 @@ class QuantizedLinear(QuantizedModule):
         """Map x [..., inputs] to [..., outputs], in x's dtype."""
         if self.quantized is None:
             raise RuntimeError("the weights were packed for the kernel library and freed here")
-        if isinstance(self.quantized, BlockWeight):
-            y = self.quantized.multiply(x)
-            return (y if self.bias is None else y + self.bias).to(x.dtype)
-        return nn.functional.linear(x, self.quantized.dequantize(x.dtype), self.bias)
+        weight = self.quantized
+        if isinstance(weight, BlockWeight):
+            y = weight.multiply(x)
+        elif weight.num_weights > DEQUANTIZED_AT_ONCE:
+            parts = [nn.functional.linear(x, part.dequantize(x.dtype)) for part in weight.parts()]
+            y = torch.cat(parts, dim=-1)
+        else:
+            return nn.functional.linear(x, weight.dequantize(x.dtype), self.bias)
+        return (y if self.bias is None else y + self.bias).to(x.dtype)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Follow `.to(device)`; a dtype change affects the bias only."""
