@@ -20,6 +20,7 @@ from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
 from yaie.models.native.numerics_check import comparison_plan
+from yaie.models.quantization import quantized_weights
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import (
     QuantizedLinear,
@@ -224,3 +225,17 @@ def test_dequantized_groups_have_their_own_zero_points() -> None:
         zero_points=torch.tensor([[1, -1]], dtype=torch.int8),
     )
     assert weight.dequantize(torch.float32).tolist() == [[0.0, 2.0, 40.0, 50.0]]
+
+
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_a_large_layer_is_dequantized_in_parts(
+    kind: str, has_bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weight = quantize_weight(torch.randn(37, 64), kind)
+    layer = QuantizedLinear(weight, torch.randn(37) if has_bias else None)
+    inputs = torch.randn(3, 64)
+    whole = layer(inputs)
+    monkeypatch.setattr(quantized_weights, "DEQUANTIZED_AT_ONCE", 64 * 5)
+    assert len(list(weight.parts())) == 8
+    torch.testing.assert_close(layer(inputs), whole)

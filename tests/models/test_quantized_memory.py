@@ -185,7 +185,8 @@ def test_rounding_is_refused_where_there_is_no_room_for_it(
     with pytest.raises(NotEnoughMemory):
         load(folder, **settings)
     monkeypatch.setattr(loader, "build_model", build)
-    monkeypatch.setattr(loader, "free_bytes", lambda _: most * 3 // 2)
+    # Torch, which rounds where there is no kernel library, takes up to 1.6 times as much.
+    monkeypatch.setattr(loader, "free_bytes", lambda _: most * 7 // 4)
     load(folder, **settings)
 
 
