@@ -87,7 +87,6 @@ def test_the_version_flag_is_not_a_prompt() -> None:
         (["keys"], "--api-key KEY"),
         (["login"], "hf auth login"),
         (["upgrade"], "git pull"),
-        (["embed", "word"], "yaie --help"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )

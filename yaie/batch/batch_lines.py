@@ -173,8 +173,8 @@ def listed(problems: Collection[LineProblem], count: int = MOST_PROBLEMS) -> Ite
 def _check_url(url: object, urls: Collection[str]) -> None:
     if url == _EMBEDDINGS:
         raise InvalidRequest(
-            f"{_EMBEDDINGS} is not served, since models generate text here; keep to "
-            f"{' and '.join(urls)}",
+            f"{_EMBEDDINGS} is not served in batches; use {' and '.join(urls)}, or "
+            "`yaie embed -f FILE.jsonl`",
             param="url",
         )
     if url not in urls:

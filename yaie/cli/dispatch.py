@@ -33,7 +33,6 @@ _LIST = "`yaie list` lists local models"
 _REMOVE = "`yaie rm NAME` removes a model"
 _RUNNING = "`yaie ps` lists the models of a running server"
 _UPDATE = "git updates a clone of YAIE"
-_EMBED = "embeddings are not supported"
 
 # Commands of Ollama, llm, vLLM and git-like programs, with YAIE's way to the same end.
 _FOREIGN = {
@@ -54,7 +53,6 @@ _FOREIGN = {
     "convert": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "update": (_UPDATE, UPGRADE),
     "upgrade": (_UPDATE, UPGRADE),
-    "embed": (_EMBED, "yaie --help"),
     "create": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "push": ("YAIE does not publish models", "yaie --help"),
     "logs": ("the server logs to standard error", "yaie serve 2> yaie.log"),

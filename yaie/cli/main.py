@@ -21,6 +21,7 @@ from yaie.cli import (
     config,
     demo,
     doctor,
+    embed,
     failures,
     models,
     quantize,
@@ -54,6 +55,7 @@ app.command("run")(run.run)
 app.command("chat")(chat.chat)
 app.command("serve")(serve.serve)
 app.command("batch")(batch.batch)
+app.command("embed")(embed.embed)
 app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
 app.add_typer(cache.app, name="cache")
@@ -78,8 +80,8 @@ def print_version() -> None:
 
 
 COMMANDS = (
-    *("run", "chat", "serve", "batch", "demo", "bench", "cache", "config", "doctor", "models"),
-    *("quantize", "tokenize", "top", "version"),
+    *("run", "chat", "serve", "batch", "embed", "demo", "bench", "cache", "config", "doctor"),
+    *("models", "quantize", "tokenize", "top", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words allowed after a command.

@@ -59,7 +59,7 @@ def refuse_several_workers() -> None:
 
     uvicorn's parent process stops when a worker ends with `STARTUP_FAILURE`. The first worker tells
     the reason. Workers of Granian know their number only, so its second worker tells and ends, and
-    its parent process stops the first.
+    the first serves on.
     """
     worker = multiprocessing.current_process()
     if worker.name == "granian-worker":
