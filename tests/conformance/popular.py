@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec.structs import fields
-
 from yaie.base.errors import ModelUnsupported
 from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import text_config, wrapper_of
 from yaie.server.app import _NOT_SERVED
-from yaie.server.schemas.models import ModelCapabilities
 
 _Config = dict[str, Any]
 
@@ -48,7 +45,7 @@ class Popular:
             check_supported(self.config)
         except ModelUnsupported as error:
             return error.message.partition(" cannot be served: ")[2].partition(". ")[0]
-        if self.needs and not _is_served(self.needs):
+        if self.needs in _NOT_SERVED:
             return f"POST /v1/{self.needs} is not served"
         return ""
 
@@ -57,6 +54,8 @@ class Popular:
         """Cell of the table: served or refused, and how."""
         if self.refusal:
             return f"refused: {self.refusal}"
+        if self.needs:
+            return f"served for [{self.needs}](../guides/{self.needs}.md)"
         widened = "" if self.form == "plain" else f", from {self.form}"
         return f"served{widened}{'' if wrapper_of(self.config) is None else ', text only'}"
 
@@ -71,13 +70,6 @@ def count() -> str:
         f"{len(served) - floats} in plain or integer weights and {floats} in fp8 or "
         f"mxfp4. Of {text} with images or audio, the text is served."
     )
-
-
-def _is_served(ability: str) -> bool:
-    if ability == "embeddings":
-        (field,) = (each for each in fields(ModelCapabilities) if each.name == ability)
-        return bool(field.default)
-    return ability not in _NOT_SERVED
 
 
 def _of(architecture: str, model_type: str, **settings: Any) -> _Config:

@@ -23,15 +23,15 @@ def core(tiny_model_dir: Path) -> Iterator[EngineCore]:
 
 def fail_steps(core: EngineCore, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """Let the executor compute `after` more steps, and then none."""
-    execute, left = core.executor.execute, [after]
+    compute, left = core.executor.compute, [after]
 
-    def execute_or_fail(plan: Any) -> Any:
+    def compute_or_fail(plan: Any) -> Any:
         left[0] -= 1
         if left[0] < 0:
             raise ArithmeticError("the kernel is broken")
-        return execute(plan)
+        return compute(plan)
 
-    monkeypatch.setattr(core.executor, "execute", execute_or_fail)
+    monkeypatch.setattr(core.executor, "compute", compute_or_fail)
 
 
 RUNS: dict[str, Callable[[EngineCore], object]] = {
@@ -60,13 +60,13 @@ def test_a_failing_step_ends_the_run_with_its_failure(
 def test_an_aborted_sequence_ends_the_wait_for_its_first_token(
     core: EngineCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    execute = core.executor.execute
+    compute = core.executor.compute
 
-    def abort_and_execute(plan: Any) -> Any:
+    def abort_and_compute(plan: Any) -> Any:
         for request in {sequence.request.request_id for sequence in core.scheduler.running}:
             core.abort(request)
-        return execute(plan)
+        return compute(plan)
 
-    monkeypatch.setattr(core.executor, "execute", abort_and_execute)
+    monkeypatch.setattr(core.executor, "compute", abort_and_compute)
     with pytest.raises(runs.SequenceEnded, match="abort"):
         runs.decode(core, 2, 0, 16, 4)
