@@ -26,7 +26,7 @@ def test_a_fresh_process_uses_the_cache_and_imports_no_torch() -> None:
 @pytest.mark.parametrize(
     "name",
     # Each is compiled by itself, which takes some seconds.
-    ["portable", *(pytest.param(name, marks=pytest.mark.slow) for name in FASTER)],
+    [pytest.param(name, marks=pytest.mark.slow) for name in ("portable", *FASTER)],
 )
 def test_an_instruction_set_can_be_forced(name: str) -> None:
     loaded = library_search.load()

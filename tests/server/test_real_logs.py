@@ -39,7 +39,11 @@ def dropped(server: Server) -> int:
     return int(float(line.split()[1]))
 
 
-@pytest.mark.parametrize("is_yaie_serve", [True, False], ids=["yaie", "uvicorn"])
+@pytest.mark.parametrize(
+    "is_yaie_serve",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["yaie", "uvicorn"],
+)
 def test_a_log_that_nobody_reads_holds_up_nothing(
     model: Path, tmp_path: Path, is_yaie_serve: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +79,7 @@ def test_a_log_that_nobody_reads_holds_up_nothing(
         os.close(reader)
 
 
-@pytest.mark.parametrize("to", [">/dev/full 2>&1", "2>&-"])
+@pytest.mark.parametrize("to", [">/dev/full 2>&1", pytest.param("2>&-", marks=pytest.mark.slow)])
 def test_a_log_that_cannot_be_written_ends_nothing(
     model: Path, tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

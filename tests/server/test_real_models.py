@@ -79,7 +79,7 @@ def answers(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("number", "batch"),
     [
-        (100, 50),
+        pytest.param(100, 50, marks=pytest.mark.slow),
         pytest.param(10_000, 500, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
     ],
 )

@@ -53,7 +53,14 @@ class Uvicorn(Server):
     """`uvicorn server.api:app`, which reads variables."""
 
 
-@pytest.fixture(params=[Command, Script, Variables, Uvicorn])
+@pytest.fixture(
+    params=[
+        Command,
+        pytest.param(Script, marks=pytest.mark.slow),
+        pytest.param(Variables, marks=pytest.mark.slow),
+        Uvicorn,
+    ]
+)
 def started(
     request: pytest.FixtureRequest, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Server]:

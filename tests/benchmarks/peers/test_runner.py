@@ -43,7 +43,7 @@ def test_turns_go_round_the_peers() -> None:
     assert again == [("w1", "A"), ("w3", "A"), ("w1", "B"), ("w3", "B")]
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_yaie_does_the_requested_work(results: Results) -> None:
     assert [run["faults"] for run in results.runs] == [()] * 10
     assert [run["round"] for run in results.runs] == [0] * 5 + [1] * 5
@@ -52,7 +52,7 @@ def test_yaie_does_the_requested_work(results: Results) -> None:
         assert run["wall_s"] >= run["first_token_max_s"] >= run["first_token_p50_s"] > 0
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_sharing_shows_in_the_cached_tokens(results: Results) -> None:
     shape = choose_shapes(["w1"], quick=True)["w1"]
     by_name = {run["workload"]: run for run in results.runs}
@@ -65,7 +65,7 @@ def test_sharing_shows_in_the_cached_tokens(results: Results) -> None:
     assert by_name["w4"]["cached_tokens"] <= 1
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_a_peer_is_described_with_its_command_and_version(results: Results) -> None:
     yaie = results.peers["yaie"]
     assert re.fullmatch(r"\d+\.\d+.*", yaie["version"])

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 pytestmark = needs_triton
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_truncation() -> None:
     run_interpreted(HERE / "interpreted_truncation.py", TRUNCATION_SET="small")
 

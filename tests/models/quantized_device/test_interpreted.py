@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 pytestmark = needs_triton
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_products() -> None:
     run_interpreted(HERE / "interpreted_products.py", PRODUCTS_SET="small")
 
