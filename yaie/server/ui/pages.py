@@ -18,7 +18,7 @@ class Pages:
     """The feeds by model, made at the first page."""
 
     def __init__(self, service: Service) -> None:
-        self.recent = RecentCalls()
+        self.recent = RecentCalls(keeps_bodies=service.settings.ui is not False)
         self._service = service
         self._feeds: dict[str, TreeFeed] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -18,7 +18,8 @@ from yaie.server.schemas.base import RequestBody
 from yaie.server.ui.series import Series
 
 _MOST = 50
-_MOST_BODY_BYTES = 2**20
+_MOST_BODY_BYTES = 2**18
+_MOST_BODIES_BYTES = 2**21  # as sent, of all kept bodies: a body may be 20 times as large here
 _MOST_TOKENS = 2**20  # of remembered prompts
 
 
@@ -39,12 +40,14 @@ class RecentCall:
     first_token_s: float | None
     total_s: float
     body: RequestBody | None  # that names the messages; None for a large one
+    body_bytes: int
 
 
 class RecentCalls(RequestHook):
     """The last calls, newest last, and the series of each model."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_bodies: bool) -> None:
+        self._keeps_bodies = keeps_bodies
         self.calls: deque[RecentCall] = deque(maxlen=_MOST)
         self.num_calls = 0  # since the start
         self.series: dict[str, Series] = {}
@@ -62,17 +65,18 @@ class RecentCalls(RequestHook):
     ) -> CacheNotes:
         """See `RequestHook.before_open`: keeps the body until the call has ended."""
         size = read.http.headers.get("content-length", "")
-        if size.isdecimal() and int(size) <= _MOST_BODY_BYTES:
-            read.http.state.recent_body = read.body
+        is_small = size.isdecimal() and int(size) <= _MOST_BODY_BYTES
+        if self._keeps_bodies and is_small and call.embedding is None:
+            read.http.state.recent_body = read.body, int(size)
         return notes
 
     def on_open(self, request: Request, generation: Generation) -> None:
         """See `RequestHook.on_open`: notes the call when it has ended."""
         model = getattr(request.state, "model", "")
-        body = getattr(request.state, "recent_body", None)
-        generation.at_close.append(lambda ended: self._note(model, body, ended))
+        body, size = getattr(request.state, "recent_body", (None, 0))
+        generation.at_close.append(lambda ended: self._note(model, body, size, ended))
 
-    def _note(self, model: str, body: RequestBody | None, ended: EndedCall) -> None:
+    def _note(self, model: str, body: RequestBody | None, size: int, ended: EndedCall) -> None:
         self.series_of(model).note_call(ended)
         if ended.is_lost:
             return
@@ -93,7 +97,18 @@ class RecentCalls(RequestHook):
                 first_token_s=ended.first_token_s,
                 total_s=ended.total_s,
                 body=body,
+                body_bytes=size,
             )
         )
+        self._forget_bodies()
         while sum(len(each.token_ids) for each in self.calls) > _MOST_TOKENS:
             self.calls.popleft()
+
+    def _forget_bodies(self) -> None:
+        """Drop the oldest bodies beyond the limit."""
+        size = 0
+        for at in reversed(range(len(self.calls))):
+            call = self.calls[at]
+            size += call.body_bytes
+            if size > _MOST_BODIES_BYTES and call.body is not None:
+                self.calls[at] = replace(call, body=None)
