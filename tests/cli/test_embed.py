@@ -86,7 +86,7 @@ def test_a_wrong_file_is_told_with_its_line(
 def test_a_real_server_embeds_for_the_command_and_for_openai(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = Server(folder, tmp_path / "log")
+    server = Server(folder, tmp_path / "log", YAIE_MAX_RUNNING="8", YAIE_MAX_WAITING="20")
     try:
         server.wait_ready()
         options = ["--dimensions", "8", "--prompt-name", "query"]
@@ -103,6 +103,11 @@ def test_a_real_server_embeds_for_the_command_and_for_openai(
         assert asked.usage.prompt_tokens > 4
         with pytest.raises(openai.BadRequestError, match="generates no text"):
             client.completions.create(model="tiny", prompt="the")
+        with pytest.raises(openai.BadRequestError, match=r"40 prompts .* exceed") as refused:
+            client.embeddings.create(model="tiny", input=["the"] * 40)
+        assert refused.value.param == "input"
+        card = client.models.retrieve("tiny").model_dump()["capabilities"]
+        assert card["embeddings"] and not card["chat"] and not card["tools"]
         server.wait_idle()
     finally:
         server.stop()

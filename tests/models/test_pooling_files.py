@@ -44,6 +44,7 @@ def test_pooling_and_prompts(folder: Path, tiny_model_dir: Path) -> None:
         ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "names the pooling cls"),
         ("1_Pooling/config.json", {}, "names the pooling none"),
         ("1_Pooling/config.json", [], "is not a JSON object"),
+        ("1_Pooling/config.json", {"pooling_mode": [["mean"]]}, "names the pooling"),
         ("modules.json", [{"type": "x.Dense", "path": "2"}], "a step of type 'Dense'"),
         ("modules.json", [{"type": "x.Pooling", "path": "../y"}], "outside the folder"),
         ("modules.json", [{"path": ""}], "a step has no type"),

@@ -16,10 +16,12 @@ from starlette.testclient import TestClient
 from tests.embedding_model import QUERY, make_embedding_model, plain_states, unit
 from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
-from yaie.base.errors import InvalidRequest
+from yaie.base.embedding_info import EmbeddingInfo
+from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.settings import Settings
 from yaie.remote.client import Client
 from yaie.server.app import create_app
+from yaie.text.embeddings import vector_of
 from yaie.text.tokenizer import load_tokenizer
 
 TOLERANCE = 1e-4
@@ -174,3 +176,9 @@ def test_a_client_joins_the_parts_of_a_list(
     assert sorted(sent) == [1, 2]
     assert np.abs(found.vectors - llm.embed(texts, dimensions=8).vectors).max() < TOLERANCE
     assert found.prompt_tokens == llm.embed(texts).prompt_tokens
+
+
+def test_an_aborted_text_is_no_empty_vector() -> None:
+    how = EmbeddingInfo(pooling="last", normalizes=True, size=4, generates=False)
+    with pytest.raises(RequestFailed, match="aborted"):
+        vector_of(b"", how, None)

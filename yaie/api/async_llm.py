@@ -6,6 +6,7 @@ The engine runs in a supervised child process, or in this process behind an `LLM
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -42,6 +43,8 @@ from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from yaie.api.llm import LLM
+
+_TEXTS_AT_ONCE = 1024  # of a call for embeddings; the default queue takes four times as many
 
 Samplings = Sampling | Sequence[Sampling]
 Grammars = GrammarLike | Sequence[GrammarLike | None] | None
@@ -239,8 +242,10 @@ class AsyncLLM(Described):
             truncate=truncate,
             options=CallOptions(cache_salt, priority),
         )
-        async for _ in self.grow(call.answers):
-            pass
+        answers = iter(call.answers.items())
+        while part := dict(itertools.islice(answers, _TEXTS_AT_ONCE)):
+            async for _ in self.grow(part):
+                pass
         return call.result()
 
     async def reset_prefix_cache(self) -> bool:

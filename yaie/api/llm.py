@@ -200,8 +200,8 @@ class LLM(PromptMethods):
 
         A text is a string or a list of token ids. `prompt_name` names the model's prompt before
         each text, such as "query". `dimensions` keeps the first numbers of each vector, and
-        `truncate` cuts texts beyond the context. Raises `InvalidRequest` for a wrong text, and the
-        error of the engine.
+        `truncate` cuts strings beyond the context. Raises `InvalidRequest` for a wrong text, and
+        the error of the engine.
         """
         self._require_open()
         call = EmbeddingCall(

@@ -73,7 +73,7 @@ def embed(
 ) -> None:
     """Print a vector for each text, as JSON lines.
 
-    Texts are the arguments, then the lines of -f files, else piped lines; empty lines are left out.
+    Texts are the arguments, then the lines of -f files, else piped lines; empty lines are skipped.
     A line of output is an object with `text` and `embedding`; an object of a .jsonl file keeps its
     fields.
 

@@ -145,7 +145,7 @@ class Client:
         return self.each(works) if works else []
 
     def embed(self, texts: Texts, *, dimensions: int | None = None, **fields: Any) -> Embeddings:
-        """Return the vectors of texts, as `LLM.embed` does, in requests of up to 512 texts.
+        """Return the vectors of texts, as `LLM.embed` does, in requests of up to 128 texts.
 
         `fields` are further body fields, such as `prompt_name`.
         """

@@ -9,7 +9,7 @@ from typing import Any
 from yaie.api.embedding import Embeddings, stack
 from yaie.remote.replies import as_whole
 
-MOST_TEXTS = 512  # in one request
+MOST_TEXTS = 128  # in one request: 16 at once fit into the default queue
 
 
 def read_embeddings(reply: Mapping[str, Any], count: int) -> Embeddings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
-from yaie.base.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.types import EngineInfo
 from yaie.text.tokenizer import Tokenizer
 
@@ -81,9 +81,15 @@ class Embedder:
 
 
 def vector_of(pooled: bytes, how: EmbeddingInfo, dimensions: int | None) -> Vector:
-    """Return a pooled row as a vector: its first `dimensions` numbers, normalized again."""
+    """Return a pooled row as a vector: its first `dimensions` numbers.
+
+    They are normalized again where the model's vectors are. Raises `RequestFailed` for an aborted
+    text, which has no row.
+    """
     import numpy as np  # programs import `LLM` without it
 
+    if not pooled:
+        raise RequestFailed("a text was aborted before its vector was computed", code="aborted")
     vector: Vector = np.frombuffer(pooled, dtype="<f4")[:dimensions].astype(np.float32)
     if how.normalizes:
         vector = vector / max(float(np.linalg.norm(vector)), 1e-12)

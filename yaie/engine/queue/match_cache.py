@@ -31,17 +31,22 @@ class MatchCache:
 
     def count_uncached(self, request: Request) -> int:
         """Count the prompt tokens that need a row."""
-        if request.num_missing_prompt_logprobs:
-            return len(request.prompt)  # every token needs a row, cached or not
+        if _needs_every_row(request):
+            return len(request.prompt)
         return len(request.prompt) - self.find(request).num_computed
 
     @staticmethod
     def count_new(request: Request, match: Match) -> int:
         """Count the rows that a prompt adds: known tokens have theirs already."""
-        if request.num_missing_prompt_logprobs:
+        if _needs_every_row(request):
             return len(request.prompt)
         return len(request.prompt) - match.num_known
 
     def forget(self, request: Request) -> None:
         """Drop the look-up for a request that left the queue."""
         self._matches.pop(request, None)
+
+
+def _needs_every_row(request: Request) -> bool:
+    """Return True if cached tokens need a row too: for log-probabilities, or in a mean."""
+    return bool(request.num_missing_prompt_logprobs) or request.pooling == "mean"

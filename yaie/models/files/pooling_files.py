@@ -50,7 +50,7 @@ def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> Embedding
         size=size,
         generates=not stated,
         prompts=prompts,
-        default_prompt=default if default in prompts else None,
+        default_prompt=default if isinstance(default, str) and default in prompts else None,
     )
 
 
@@ -92,7 +92,7 @@ def _read_pooling(path: Path) -> Pooling:
     modes = [stated] if isinstance(stated, str) else stated
     if not isinstance(modes, list):
         modes = [mode for name, mode in _SWITCHES.items() if config.get(name)]
-    if len(modes) != 1 or modes[0] not in _POOLINGS:
+    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in _POOLINGS:
         shown = " + ".join(map(str, modes)) or "none"
         raise ModelUnsupported(
             f"{path} names the pooling {shown}; YAIE pools by {' or '.join(_POOLINGS)}"

@@ -7,13 +7,14 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.models.files.gguf.hf_folder import LINK
 from yaie.server.models.served_model import LATEST, ServedModel
 from yaie.server.ollama.ollama_reply import timestamp
 from yaie.server.schemas.ollama_replies import (
+    OllamaCapability,
     OllamaListedModel,
     OllamaLoadedModel,
     OllamaModel,
@@ -75,11 +76,14 @@ def show_model(model: ServedModel) -> OllamaModel:
             f"{details.family}.context_length": info.max_model_len,
             f"{details.family}.vocab_size": info.vocab_size,
         }
-    capabilities: list[Literal["completion", "tools", "thinking"]] = ["completion"]
-    if abilities is not None and abilities.tools and model.defaults.tools:
-        capabilities.append("tools")
-    if abilities is not None and abilities.reasoning:
-        capabilities.append("thinking")
+    how = None if info is None else info.embedding
+    capabilities: list[OllamaCapability] = [] if how is None else ["embedding"]
+    if how is None or how.generates:
+        capabilities.append("completion")
+        if abilities is not None and abilities.tools and model.defaults.tools:
+            capabilities.append("tools")
+        if abilities is not None and abilities.reasoning:
+            capabilities.append("thinking")
     lines = [f"{_PARAMETERS.get(name, name):<30} {value}" for name, value in parameters.items()]
     has_template = abilities is not None and abilities.chat
     return OllamaModel(

@@ -71,8 +71,10 @@ async def encode_whole(
     def build() -> bytes:
         return msgspec.json.encode(reply.collect(pieces))
 
-    # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
-    return await in_thread(build) if has_logprobs(reply) else build()
+    # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode, as
+    # vectors of two thousand texts do.
+    is_large = has_logprobs(reply) or reply.call.embedding is not None
+    return await in_thread(build) if is_large else build()
 
 
 def has_logprobs(reply: GenerationReply) -> bool:

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -95,7 +96,10 @@ class Translator:
 
     def embedding(self, body: EmbeddingBody) -> Call:
         """Translate a request for embeddings. Raises as `chat`."""
-        return make_embedding_call(body, self.tokenizer, self._info, self._caller)
+        call = make_embedding_call(body, self.tokenizer, self._info, self._caller)
+        self._check_capacity(len(call.requests), 1, "input")
+        self._check_waiting_tokens([each.prompt_token_ids for each in call.requests], "input")
+        return call
 
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
@@ -335,7 +339,7 @@ class Translator:
         """Return the names of a body's fields without effect."""
         return list_ignored(body, self._chat.reads, self._info.policy)
 
-    def _check_capacity(self, num_prompts: int, n: int) -> None:
+    def _check_capacity(self, num_prompts: int, n: int, name: str = "prompt") -> None:
         """Refuse a call with more prompts than running sequences and waiting queue together.
 
         An idle server would otherwise answer "retry later" forever.
@@ -346,10 +350,10 @@ class Translator:
                 f"{num_prompts} prompts with n={n} exceed this server's capacity "
                 f"(max_running={running} sequences, max_waiting={waiting} requests); send fewer "
                 "prompts in one request",
-                param="prompt",
+                param=name,
             )
 
-    def _check_waiting_tokens(self, prompts: list[list[int]]) -> None:
+    def _check_waiting_tokens(self, prompts: Sequence[Sequence[int]], name: str = "prompt") -> None:
         """Refuse a call whose prompts together are more than the waiting queue ever takes."""
         limit, rows = self._info.max_waiting_tokens, self._info.max_step_rows
         total = sum(map(len, prompts))
@@ -358,7 +362,7 @@ class Translator:
                 f"{len(prompts)} prompts of {total} tokens exceed this server's queue "
                 f"(max_waiting_tokens={limit}, and max_step_rows={rows}); send fewer prompts in "
                 "one request",
-                param="prompt",
+                param=name,
             )
 
 

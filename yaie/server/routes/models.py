@@ -60,11 +60,12 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
         )
     if (abilities := model.abilities) is not None:
         how = None if model.info is None else model.info.embedding
+        generates = how is None or how.generates
         card.capabilities = ModelCapabilities(
-            completion=how is None or how.generates,
+            completion=generates,
             embeddings=how is not None,
-            chat=abilities.chat,
-            tools=abilities.tools and model.defaults.tools,
+            chat=generates and abilities.chat,
+            tools=generates and abilities.tools and model.defaults.tools,
             tool_format=abilities.tool_format,
             reasoning=abilities.reasoning,
             chat_template_kwargs=list(abilities.variables),

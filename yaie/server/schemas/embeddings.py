@@ -47,8 +47,8 @@ class EmbeddingBody(RequestBody):
     dimensions: Annotated[
         WholeNumber | None,
         Used(
-            "Keep this many first numbers of each vector, and give it the length 1 again. For "
-            "models trained for it (Matryoshka).",
+            "Keep this many first numbers of each vector, and give it the length 1 again where "
+            "the model does. For models trained for it (Matryoshka).",
             "all",
             example=32,
         ),
@@ -68,7 +68,11 @@ class EmbeddingBody(RequestBody):
     ] = None
     truncate: Annotated[
         bool | None,
-        Extension("Cut the end of texts beyond the context.", "false", example=True),
+        Extension(
+            "Cut the end of strings beyond the context.",
+            "false",
+            example=True,
+        ),
     ] = None
     cache_salt: Annotated[
         str | None,

@@ -9,6 +9,8 @@ from msgspec import UNSET, UnsetType
 from yaie.server.schemas.generation_replies import TokenLogprob
 from yaie.server.schemas.reply_struct import ReplyStruct
 
+OllamaCapability = Literal["completion", "tools", "thinking", "embedding"]
+
 
 class OllamaFunction(ReplyStruct, kw_only=True):
     """Function of a tool call."""
@@ -151,7 +153,7 @@ class OllamaModel(ReplyStruct, kw_only=True):
     """The chat template, in Jinja."""
     details: OllamaModelDetails
     model_info: dict[str, Any]
-    capabilities: list[Literal["completion", "tools", "thinking"]]
+    capabilities: list[OllamaCapability]
     modified_at: str
 
 
