@@ -38,7 +38,7 @@ Embed = Callable[[list[str]], "Embeddings"]
 @settings_options(ENGINE_FLAGS, leave_out=("served_model_name", "seed"))
 def embed(
     text: Annotated[
-        list[str] | None, typer.Argument(metavar="TEXT", help="texts, before those of files")
+        list[str] | None, typer.Argument(metavar="TEXT", help="texts, before file lines")
     ] = None,
     *,
     file: Annotated[
