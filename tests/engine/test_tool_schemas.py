@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llguidance import LLMatcher
 
@@ -248,6 +248,7 @@ def test_whatever_the_schema_the_call_can_be_forced(schema: dict[str, Any], form
 
 
 @given(schema=any_schema)
+@example(schema={"additionalItems": {"$dynamicAnchor": None}})
 def test_a_schema_that_compiles_keeps_its_meaning(schema: dict[str, Any]) -> None:
     source = json.dumps(schema)
     if LLMatcher.validate_grammar(LLMatcher.grammar_from_json_schema(source, defaults=JSON_FORM)):

@@ -273,6 +273,8 @@ def _children(schema: dict[str, Any], key: str) -> Iterator[tuple[Any, Any, Any]
     elif key in _LISTS and isinstance(value, list):
         schema[key] = kept = [each for each in value if not _is_never(key, each)] or list(value)
         yield from ((kept, inner, at) for at, inner in enumerate(tuple(kept)))
+    elif key == "additionalItems" and not isinstance(schema.get("items"), list):
+        return  # without effect
     elif key in _SCHEMAS:
         yield schema, value, key
 
