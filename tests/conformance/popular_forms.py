@@ -18,6 +18,7 @@ WEIGHTS_IN_24_GIB = 22 * GIB  # the rest is for the KV cache, activations and th
 # Billions of parameters of the smallest checkpoint of each row.
 _BILLIONS = {
     "Qwen3-0.6B": 0.6,
+    "Qwen3-Embedding-0.6B": 0.6,
     "Qwen3-4B-2507": 4.0,
     "Qwen3-8B": 8.2,
     "Qwen3-30B-A3B-2507": 30.5,
@@ -86,7 +87,12 @@ def best_form(popular: Popular) -> Form | None:
 
 
 def is_read_from_gguf(popular: Popular) -> bool:
-    """Return True if a family of GGUF files has the class that computes this checkpoint."""
+    """Return True if a family of GGUF files has the class that computes this checkpoint.
+
+    The pooling of an embedding model is read from its folder only.
+    """
+    if popular.needs:
+        return False
     architecture = check_supported(popular.config).architecture
     return any(each.architecture == architecture for row in FAMILIES.values() for each in row)
 
