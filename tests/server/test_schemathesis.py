@@ -32,7 +32,9 @@ def test_every_answer_is_the_documented_one(
     has_batches: bool, start: Callable[..., Server], tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "batches") if has_batches else ""
-    server = start(YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false", YAIE_BATCH_DIR=folder)
+    server = start(
+        YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false", YAIE_BATCH_DIR=folder, YAIE_POOLING="last"
+    )
     server.wait_ready()
     command = [
         *(str(PROGRAM), "--config-file", str(FOLDER / "schemathesis.toml"), "--no-color"),
