@@ -168,9 +168,9 @@ def test_pull(client: ollama.Client) -> None:
 
 
 def test_refused_calls(client: ollama.Client) -> None:
-    with pytest.raises(ollama.ResponseError, match="compute no embeddings"):
+    with pytest.raises(ollama.ResponseError, match="computes no embeddings"):
         client.embed(model=MODEL, input="x")
-    with pytest.raises(ollama.ResponseError, match="compute no embeddings"):
+    with pytest.raises(ollama.ResponseError, match="/api/embed"):
         client.embeddings(model=MODEL, prompt="x")
     for call in (
         lambda: client.create(model="x", from_=MODEL),
