@@ -75,7 +75,7 @@ export function layout(top, width, height, isLinear) {
   const max = Math.max(1, reach(top) - base);
   const key = `${width} ${height} ${isLinear} ${structure(top)}`;
   const room = width > 600 ? width * 0.82 : width * 0.62; // labels of leaves stand to their right
-  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : settled(key, base + max, room * 1.1, () => compact(top, base, max, room));
+  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : settled(key, () => compact(top, base, max, room));
   const rowHeight = Math.min(height / leaves(top), isRoot ? 99 : 36);
   let y = 0;
   /** @param {TreeNode} node @param {number} least @param {number} level */
@@ -105,15 +105,9 @@ const structure = (node) => `${node.id}:${node.start}:${Math.clz32(node.tokens)}
 /** @type {{key: string, scale: (at: number) => number}} */
 let last = { key: "", scale: (at) => at };
 
-/**
- * The scale of a structure, made once, and again when the end outgrows the room.
- * @param {string} key
- * @param {number} end
- * @param {number} room
- * @param {() => (at: number) => number} make
- */
-function settled(key, end, room, make) {
-  if (key !== last.key || last.scale(end) > room) last = { key, scale: make() };
+/** The scale of a structure, made once. @param {string} key @param {() => (at: number) => number} make */
+function settled(key, make) {
+  if (key !== last.key) last = { key, scale: make() };
   return last.scale;
 }
 
