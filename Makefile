@@ -41,6 +41,8 @@ CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
 # The files of tests that the page of faults names.
 FAULTS := $(sort $(shell grep -o 'tests/[a-z_/]*\.py' docs/guides/reliability.md))
 REQUESTS ?= 200000
+# The default suite and the integration tests.
+BOTH := 'not gpu and not slow and not flashinfer'
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # These compile libraries of their own, or (the pool) need a limit on addresses,
@@ -87,8 +89,9 @@ test: setup  ## the default test suite (CPU only)
 test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
 	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
 
-test-both: setup  ## the default suite and the integration tests in one run, as CI does
-	$(BIN)/python -m pytest -m 'not gpu and not slow and not flashinfer' $(WORKERS)
+test-both: setup  ## the default suite and the integration tests in one run; what fails runs again, alone
+	$(BIN)/python -m pytest -m $(BOTH) $(WORKERS) || { status=$$?; [ $$status = 1 ] || exit $$status; \
+	  $(BIN)/python -m pytest -m $(BOTH) --last-failed --last-failed-no-failures none; }
 
 test-openapi: setup $(SCHEMATHESIS_BIN)  ## schemathesis (network of the package index) against the OpenAPI document, EXAMPLES=25 an operation
 	SCHEMATHESIS=$(SCHEMATHESIS_BIN) EXAMPLES=$(EXAMPLES) \

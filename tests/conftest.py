@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell lets background programs ignore SIGINT, which some tests send to themselves or to
     # their child processes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep one line of each message for the summary, where CI would print whole server logs."""
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = crash.message.partition("\n")[0]
+    return report
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
