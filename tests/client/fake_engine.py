@@ -33,6 +33,7 @@ from yaie.client.wire import (
     parent_reader,
 )
 from yaie.engine.loop import EngineLoop
+from yaie.process.session_work import SessionWork
 
 
 class ManualTimer:
@@ -92,6 +93,7 @@ class FakeChild:
         self.hangs = False
         self.has_dumped_stacks = False
         self.num_beats = 0
+        self.work: SessionWork | None = SessionWork(0.0, 0)
         self._config = config
         self._on_message = on_message
         self._in, self._out = child_reader(), parent_reader()
@@ -113,6 +115,9 @@ class FakeChild:
         core.step_s = 0
         self._engine = EngineLoop(core)
         self._report(Ready(core.info, core.stats))
+
+    def measure_work(self) -> SessionWork | None:
+        return self.work
 
     def send(self, message: ToChild) -> None:
         if self._end.done():

@@ -174,6 +174,14 @@ async def test_a_start_that_fails_says_why(
             await collect(client, ask("a"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_a_first_load_that_hangs_fails_the_start() -> None:
+    async with running("slow", stall_s=3.0, ready=False) as client:
+        with pytest.raises(StartupError, match="the load of the model did no work for 3 s"):
+            await client.wait_ready(50)
+        assert client.state is EngineState.FAILED
+
+
 async def test_a_setting_that_cannot_be_sent_is_final() -> None:
     """A folder's name may hold bytes that are no character."""
     async with running("folder-\udcff", ready=False) as client:

@@ -13,6 +13,7 @@ from yaie.base.errors import EngineDied, EngineUnavailable, ModelNotFound, Start
 from yaie.base.types import EngineState, ExpectedPrompt
 from yaie.client import process_client
 from yaie.client.supervision import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
+from yaie.process.session_work import SessionWork
 
 STALL_S = 60.0
 
@@ -300,6 +301,34 @@ async def test_a_reload_that_hangs_is_ended() -> None:
         await settle()
         assert bench.client.state is EngineState.STALLED
         assert "not loaded again within 300 s" in bench.client.state_reason
+
+
+async def test_a_first_load_without_work_is_ended() -> None:
+    async with running(stall_s=STALL_S, ready=False) as bench:
+        bench.engine.loads = False
+        await settle()
+        child = bench.engine.child
+        for work in (SessionWork(1.0, 0), SessionWork(1.0, 2 << 20)):  # it computes, or reads
+            child.work = work
+            bench.clock.advance(STALL_S)
+            assert bench.client.state is EngineState.STARTING
+        bench.clock.jump(10 * STALL_S)  # stopped, as its server was
+        bench.clock.advance(STALL_S - 1)
+        assert bench.client.state is EngineState.STARTING
+        bench.clock.advance(1)
+        assert child.has_dumped_stacks
+        with pytest.raises(StartupError, match=r"starting, the load .* did no work for 60 s"):
+            await bench.client.wait_ready(10)
+        assert bench.client.state is EngineState.FAILED
+
+
+async def test_a_first_load_has_no_limit_where_work_is_unknown() -> None:
+    async with running(stall_s=STALL_S, ready=False) as bench:
+        bench.engine.loads = False
+        await settle()
+        bench.engine.child.work = None
+        bench.clock.advance(10 * STALL_S)
+        assert bench.client.state is EngineState.STARTING
 
 
 async def test_a_slow_spawn_does_not_use_up_the_reload_limit() -> None:

@@ -32,6 +32,7 @@ from yaie.client.wire import (
 from yaie.process.heartbeat import Heartbeat
 from yaie.process.log_format import LogFormat
 from yaie.process.log_writer import forward_lines
+from yaie.process.session_work import SessionWork, measure_session_work
 from yaie.process.spawn import module_command, module_environment
 
 logger = logging.getLogger(__name__)
@@ -109,6 +110,10 @@ class EngineProcess(asyncio.Protocol):
     def num_beats(self) -> int:
         """Progress that the process has counted inside its steps."""
         return self._heartbeat.count
+
+    def measure_work(self) -> SessionWork | None:
+        """Return the work of the process and its children; None if the system does not tell."""
+        return measure_session_work(self._process.pid)  # it leads a session
 
     def send(self, message: ToChild) -> None:
         """Queue a message; it is lost if the process has ended."""

@@ -52,6 +52,7 @@ from yaie.client.wire import (
     Submit,
     ToParent,
 )
+from yaie.process.session_work import SessionWork
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,8 @@ class ProcessClient:
 
     An engine without a sign of life for `stall_s`, idle or busy, counts as hung: it writes its
     stacks to standard error, is killed and restarted. So is an engine with a far longer load than
-    its first one. The state stays `STALLED` until an engine is ready again.
+    its first one; a first load without work for `stall_s` is ended. The state stays `STALLED`
+    until an engine is ready again.
 
     A first start that fails is final (`FAILED`). A later death leads to a restart, after a pause.
     Pauses double from 0.1 s to 30 s until an engine answers a request or lives for 30 s. Restarts
@@ -115,7 +117,9 @@ class ProcessClient:
             ping=self._ping,
             on_stall=self._end_stalled,
         )
-        self._load_watch = LoadWatch(self._clock, stall_s, self._end_slow_load)
+        self._load_watch = LoadWatch(
+            self._clock, stall_s, measure_work=self._measure_work, on_stall=self._end_hung
+        )
         self._child: EngineProcess | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
@@ -378,8 +382,8 @@ class ProcessClient:
     def _end_stalled(self) -> None:
         self._end_hung(f"the engine gave no sign of life for {self._stall_s:g} s")
 
-    def _end_slow_load(self, limit_s: float) -> None:
-        self._end_hung(f"the model was not loaded again within {limit_s:g} s")
+    def _measure_work(self) -> SessionWork | None:
+        return self._child.measure_work() if self._child is not None else None
 
     def _end_hung(self, reason: str) -> None:
         child = self._child

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
+
+from yaie.process.session_work import SessionWork
 
 FIRST_BACK_OFF_S = 0.1
 MAX_BACK_OFF_S = 30.0
 MAX_PING_S = 5.0  # between two questions to a silent engine
 LATE_S = 1.0  # of a timer: beyond it this process was stopped, or held by other work
+IDLE_SHARE = 0.01  # of a processor: a load that uses less and reads less than this hangs
+IDLE_BYTES = 1 << 20
 RELOAD_TIMEOUT_FACTOR = 10  # a reload hangs if it takes this many times as long as the first load
 
 
@@ -137,11 +142,25 @@ class StallWatch:
 
 
 class LoadWatch:
-    """Calls `on_stall` when a reload takes far longer than the first load did."""
+    """Calls `on_stall` with the reason when a load hangs.
 
-    def __init__(self, clock: Clock, least_s: float, on_stall: Callable[[float], object]) -> None:
+    The first load hangs if its processes do no work for `limit_s`: hardly any processor time, and
+    nothing read. A later load hangs if it takes far longer than the first load did, and more than
+    `limit_s`. `measure_work`: the work until now; None if the system does not tell, which sets the
+    first load no limit.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        limit_s: float,
+        *,
+        measure_work: Callable[[], SessionWork | None],
+        on_stall: Callable[[str], object],
+    ) -> None:
         self._clock = clock
-        self._least_s = least_s
+        self._limit_s = limit_s
+        self._measure_work = measure_work
         self._on_stall = on_stall
         self._began_at = 0.0
         self._first_load_s: float | None = None
@@ -150,9 +169,12 @@ class LoadWatch:
     def begin(self) -> None:
         """Note the start of a load."""
         self._began_at = self._clock.time()
-        if self._first_load_s is not None:
-            limit_s = max(self._least_s, RELOAD_TIMEOUT_FACTOR * self._first_load_s)
-            self._timer = self._clock.call_later(limit_s, lambda: self._on_stall(limit_s))
+        if self._first_load_s is None:
+            self._watch_work()
+        else:
+            limit_s = max(self._limit_s, RELOAD_TIMEOUT_FACTOR * self._first_load_s)
+            reason = f"the model was not loaded again within {limit_s:g} s"
+            self._timer = self._clock.call_later(limit_s, lambda: self._on_stall(reason))
 
     def loaded(self) -> None:
         """Note the end of a load."""
@@ -165,3 +187,21 @@ class LoadWatch:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _watch_work(self) -> None:
+        work, due_at = self._measure_work(), self._clock.time() + self._limit_s
+        if work is not None:
+            check = partial(self._check_work, work, due_at)
+            self._timer = self._clock.call_later(self._limit_s, check)
+
+    def _check_work(self, before: SessionWork, due_at: float) -> None:
+        work = self._measure_work()
+        if work is None:
+            return
+        is_late = self._clock.time() - due_at > LATE_S  # both processes may have been stopped
+        processor_s = work.processor_s - before.processor_s
+        is_busy = processor_s >= IDLE_SHARE * self._limit_s
+        if is_late or is_busy or work.bytes_read - before.bytes_read >= IDLE_BYTES:
+            self._watch_work()
+        else:
+            self._on_stall(f"the load of the model did no work for {self._limit_s:g} s")
