@@ -44,6 +44,7 @@ FLOORS = {
     "yaie.engine.scheduled_step": 22,
     "yaie.engine.sampling": 23,
     "yaie.engine.queue": 23,
+    "yaie.engine.drafts": 23,
     "yaie.engine.step": 24,
     "yaie.engine.execution": 25,
     "yaie.engine": 26,

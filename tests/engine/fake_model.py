@@ -7,6 +7,7 @@ as an assertion or as another token. No torch; a step costs microseconds.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import random
 from collections.abc import Callable, Iterable
@@ -28,7 +29,7 @@ from yaie.base.types import (
 from yaie.engine.queue.policies import ByPriority
 from yaie.engine.request import PooledPass, Request, Sequence, SequenceState
 from yaie.engine.sampling_state import SamplingState
-from yaie.engine.scheduled_step import SampledToken, ScheduledStep
+from yaie.engine.scheduled_step import SampledToken, SampleTask, ScheduledStep
 from yaie.engine.scheduler import Scheduler
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.node import Cursor
@@ -153,6 +154,12 @@ class FakeSampling(SamplingState):
         if self.fails_at == len(self.observed):
             raise ZeroDivisionError("a fault of this sequence")
 
+    def ahead(self, token_id: int) -> FakeSampling:
+        state = copy.copy(self)
+        state.observed = [*self.observed]
+        state.observe(token_id)
+        return state
+
     def find_forced(self) -> list[int]:
         if self.observed[-1] >= self.forces:
             return []
@@ -194,7 +201,7 @@ class WatchedScheduler(Scheduler):
 
     def _compare_with_a_fresh_one(self, step: ScheduledStep) -> None:
         """Require that a step made of the last one equals one made from scratch."""
-        fresh = self.steps.make(self.running)
+        fresh = self.steps.make(self.running, self.drafting.live)
         if not step.is_extended:
             self._num_fresh_rows = step.plan.num_rows
         if step.plan.num_rows == self._num_fresh_rows:
@@ -254,6 +261,7 @@ class Bench:
         queue_timeout_s: float = 0.0,
         weights: dict[str, float] | None = None,
         aging: int = 0,
+        max_draft_tokens: int = 0,
     ) -> None:
         self.now = 0.0  # seconds
         self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
@@ -268,6 +276,7 @@ class Bench:
             aging=aging,
             queue_timeout_s=queue_timeout_s,
             folding=FoldingCost(segment_overhead),
+            max_draft_tokens=max_draft_tokens,
         )
         self.answers: dict[tuple[str, int], Answer] = {}
         self.requests: dict[str, Request] = {}
@@ -291,6 +300,7 @@ class Bench:
         prompt_logprobs: int | None = None,
         forces: int = 0,
         pooling: Pooling | None = None,
+        speculate: bool = True,
     ) -> Request:
         if pooling is not None:
             max_new, prompt_logprobs = 0, None
@@ -302,6 +312,7 @@ class Bench:
             tenant=tenant,
             queue_timeout_s=queue_timeout_s,
             pooling=pooling,
+            speculate=speculate,
         )
         samplings = [
             FakeSampling(salt, stops=stops, prompt=prompt, forces=forces)
@@ -338,9 +349,7 @@ class Bench:
             states.sequence.take_states(np.array(rows, dtype=np.float32))
         for wanted in step.prompt_logits:
             self._add_prompt_logprobs(wanted.sequence, wanted.first, wanted.logit_rows, prefixes)
-        sampled = [
-            self._sample(task.sequence, prefixes[task.logit_row]) for task in step.sample_tasks
-        ]
+        sampled = [self._sample(task, step, prefixes[task.logit_row]) for task in step.sample_tasks]
         self._take(self.scheduler.update(step, sampled))
         self.check()
         for call in self.on_step:
@@ -389,13 +398,18 @@ class Bench:
         for request_id in self.requests:
             self.expect(request_id)
 
-    def _sample(self, sequence: Sequence, prefix: list[int]) -> SampledToken | YaieError:
-        assert prefix == sequence.tokens().tolist()
+    def _sample(
+        self, task: SampleTask, step: ScheduledStep, prefix: list[int]
+    ) -> SampledToken | YaieError:
+        sequence, state = task.sequence, task.state
+        drafted = step.drafts.get(sequence, ())[: task.num_ahead]
+        assert prefix == [*sequence.tokens().tolist(), *drafted]
+        assert isinstance(state, FakeSampling)
+        assert state.num_output == len(state.observed) == len(sequence.output) + task.num_ahead
         place = (sequence.request.request_id, sequence.index)
-        if self.faults.get(place) == len(sequence.output):
+        if self.faults.get(place) == state.num_output:
             return YaieError("no usable logits")
-        assert isinstance(sequence.sampling, FakeSampling)
-        return SampledToken(next_token(prefix, sequence.sampling.salt))
+        return SampledToken(next_token(prefix, state.salt))
 
     @staticmethod
     def _add_prompt_logprobs(

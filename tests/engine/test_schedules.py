@@ -122,6 +122,7 @@ class Schedule:
                 max_running=self.rng.choice([3, 8, 32]),
                 policy=self.rng.choice(POLICIES),  # type: ignore[arg-type]
                 eviction=self.rng.choice(EVICTIONS),  # type: ignore[arg-type]
+                speculate=["off", "5"][seed % 2],
                 audit=True,  # every invariant after every step
             )
         )

@@ -120,6 +120,19 @@ class RowSelection:
             self.kv_tokens_unshared += cursor.position
         return self.num_rows - before, complete
 
+    def add_draft(self, cursor: Cursor, count: int) -> int:
+        """Select tokens after a cursor whose logits are selected, and their logits.
+
+        Returns how many of the `count` tokens the budget has room for.
+        """
+        node, first = cursor.node, cursor.offset
+        assert node is not None, "the cursor is closed"
+        end = first + min(count, self.room)
+        self._compute(node, end)
+        self._entry(node).logits.update(range(first, end))
+        self.kv_tokens_unshared += end - first
+        return end - first
+
     def add_uncomputed(self, cursor: Cursor) -> bool:
         """Select the next tokens of the cursor's path, without logits; True if that is all."""
         node = cursor.node

@@ -50,6 +50,7 @@ UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 
 LEAST_CONTEXT = 2  # tokens: one prompt token and one output token
 MAX_THREADS = 1024
+MAX_DRAFT_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +218,13 @@ class EngineConfig:
     exact: Annotated[
         bool, About("batch-invariant logits: the same bits in any batch, cold or warm; slower")
     ] = False
+    speculate: Annotated[
+        str,
+        About(
+            "maximum draft tokens per sequence and step, verified in that step (speculative "
+            "decoding), or off"
+        ),
+    ] = "off"
     audit: Annotated[bool, About("check internal invariants after every step; slow")] = False
     weights_cache: Annotated[
         str,
@@ -250,6 +258,16 @@ class EngineConfig:
                 param="cache_events",
             )
         parse_weights(self.tenant_weights)
+        if self.speculate != "off" and not 1 <= self.max_draft_tokens <= MAX_DRAFT_TOKENS:
+            raise ConfigError(
+                f"speculate is {self.speculate!r}; it must be off or 1 to {MAX_DRAFT_TOKENS}",
+                param="speculate",
+            )
+
+    @property
+    def max_draft_tokens(self) -> int:
+        """Most draft tokens of one sequence in a step; 0 without speculative decoding."""
+        return int(self.speculate) if self.speculate.isdecimal() else 0
 
     @property
     def is_calibrated(self) -> bool:

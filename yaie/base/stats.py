@@ -161,6 +161,9 @@ class EngineStats:
     forced_tokens: Annotated[
         int, _counter("Output tokens forced by a grammar without sampling (jump-forward)")
     ] = 0
+    num_drafts: Annotated[int, _counter("Drafts verified (speculative decoding)")] = 0
+    draft_tokens: Annotated[int, _counter("Draft tokens verified")] = 0
+    accepted_tokens: Annotated[int, _counter("Draft tokens accepted as output tokens")] = 0
     rows_computed: Annotated[int, _counter("Tokens computed by the model (prefill and decode)")] = 0
     prompt_rows_computed: Annotated[int, _counter("Prompt tokens computed (prefill)")] = 0
     decode_rows_computed: Annotated[

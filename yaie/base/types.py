@@ -250,6 +250,8 @@ class GenerationRequest:
     num_resumed: int = 0
     # Ends after the prompt: the answer is the pooled hidden row of its tokens, and no text.
     pooling: Pooling | None = None
+    prediction: tuple[int, ...] = ()  # the likely answer: drafts that the engine verifies
+    speculate: bool = True  # False: no drafts for this request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

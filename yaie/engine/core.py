@@ -92,6 +92,7 @@ class EngineCore:
             queue_timeout_s=config.queue_timeout_s,
             weights=config.weights,
             aging=config.priority_aging,
+            max_draft_tokens=config.max_draft_tokens if loaded.device.type == "cpu" else 0,
         )
         self.info = describe_engine(config, executor, self._sampler)
         self._expected = PrefillAhead(
@@ -268,6 +269,7 @@ class EngineCore:
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
         """End the faulty sequence of a failed step once it is known; compute the rest again."""
         self.scheduler.stats.num_failed_steps += 1
+        self.scheduler.drafting.retract()
         faulty = self.scheduler.steps.isolate(step, error)
         if faulty is None:
             log.warning(
@@ -282,6 +284,7 @@ class EngineCore:
     def _after_out_of_memory(self, step: ScheduledStep, failure: str) -> list[TokenDelta]:
         """Have smaller steps compute the rows; end the sequences of a one-row step."""
         self.scheduler.stats.num_out_of_memory += 1
+        self.scheduler.drafting.retract()
         release_unused(self.executor.loaded.device)
         if self.scheduler.steps.retry_smaller(step):
             log.warning(

@@ -63,6 +63,7 @@ class Request:
         "num_paid_rows",
         "params",
         "pooling",
+        "prediction",
         "priority",
         "prompt",
         "prompt_logprobs",
@@ -70,6 +71,7 @@ class Request:
         "queue_timeout_s",
         "request_id",
         "sequences",
+        "speculate",
         "submission",
         "tenant",
     )
@@ -86,6 +88,8 @@ class Request:
         self.submission = spec.submission
         self.params: SamplingParams = spec.sampling
         self.pooling = spec.pooling
+        self.prediction = spec.prediction
+        self.speculate = spec.speculate
         self.priority = spec.priority
         self.tenant = spec.tenant
         self.queue_timeout_s = spec.queue_timeout_s

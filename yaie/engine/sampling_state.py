@@ -65,6 +65,13 @@ class TokenCounts:
             self._counts[place] = 0
         self._counts[place] += 1
 
+    def copy(self) -> TokenCounts:
+        """Return an equal one that counts on by itself."""
+        other = TokenCounts()
+        other._ids, other._counts = self._ids.copy(), self._counts.copy()
+        other._places = dict(self._places)
+        return other
+
     @property
     def token_ids(self) -> NDArray[np.int64]:
         """The distinct tokens, by first appearance."""
@@ -113,6 +120,12 @@ class SeenTokens:
         """Add a token of the output."""
         if token_id not in self.prompt:
             self._added.add(token_id)
+
+    def copy(self) -> SeenTokens:
+        """Return an equal one that grows by itself, over the same prompt."""
+        other = SeenTokens(self.prompt)
+        other._added = self._added.copy()
+        return other
 
     @property
     def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,6 +191,12 @@ class BadWords:
         """Return the state of another output."""
         other = copy.copy(self)
         other._start()
+        return other
+
+    def copy(self) -> BadWords:
+        """Return an equal one that grows by itself."""
+        other = copy.copy(self)
+        other._tail = self._tail.copy()
         return other
 
     def add(self, token_id: int) -> None:
@@ -280,6 +299,28 @@ class SamplingState:
             state.output = TokenCounts()
         return state
 
+    def ahead(self, token_id: int) -> SamplingState:
+        """Return the state after one more token; this state stays as it is.
+
+        Not for a state with a grammar, which only `observe` moves.
+        """
+        assert self.grammar is None, "a grammar's state cannot be copied"
+        state = copy.copy(self)
+        if self.bad_words is not None:
+            state.bad_words = self.bad_words.copy()
+        if self.reasoning is not None:
+            state.reasoning = copy.copy(self.reasoning)
+        if self.seen is not None:
+            state.seen = self.seen.copy()
+        if self.output is not None:
+            state.output = self.output.copy()
+        state.observe(token_id)
+        return state
+
+    def may_end(self, token_id: int) -> bool:
+        """Return True if the token can end the sequence, now or later."""
+        return token_id in self._stop_token_ids or token_id in self._eos_token_ids
+
     def take_grammar(self, grammar: GrammarState) -> None:
         """Set the output's grammar, before its first token."""
         if self.params.ignore_eos:
@@ -335,9 +376,7 @@ class SamplingState:
             return "stop", token_id if self.grammar.is_end(token_id) else None
         if self.num_output < self.params.min_tokens:
             return None
-        if token_id in self._stop_token_ids or token_id in self._eos_token_ids:
-            return "stop", token_id
-        return None
+        return ("stop", token_id) if self.may_end(token_id) else None
 
 
 class ReasoningBudget:

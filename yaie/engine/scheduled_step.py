@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -19,15 +20,28 @@ from yaie.kvcache.radix_tree import RadixTree
 
 @dataclass(frozen=True, slots=True)
 class SampleTask:
-    """One token to sample: for `sequence`, from row `logit_row` of the step's logits."""
+    """One token to sample: for `sequence`, from row `logit_row` of the step's logits.
+
+    A drafted sequence has a task for its next token, then one after each drafted token.
+    """
 
     sequence: Sequence
     logit_row: int  # shared by sequences whose cursors coincide
+    num_ahead: int = 0  # drafted tokens before it
+    state_ahead: SamplingState | None = None  # after these
 
     @property
     def state(self) -> SamplingState:
-        """The sequence's sampling state."""
-        return self.sequence.sampling
+        """The sampling state before the token."""
+        return self.state_ahead or self.sequence.sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Guessed next tokens of a sequence, in the tree after the cursor."""
+
+    sequence: Sequence
+    token_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +72,13 @@ class ScheduledStep:
     computed: SequenceOf[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     paid: tuple[tuple[Request, int], ...]  # rows for sequences without output, by request
+    drafts: Mapping[Sequence, tuple[int, ...]] = field(default_factory=dict)  # tokens with rows
     is_extended: bool = False  # extends the last step, see `incremental_step.py`
 
     def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
         """Mark the rows as computed, and add the step to the counters."""
         for node, num_computed in self.computed:
-            tree.mark_computed(node, num_computed)
+            tree.mark_computed(node, min(num_computed, len(node.tokens)))  # without wrong drafts
         plan, num_rows, num_prompt_rows = self.plan, self.plan.num_rows, 0
         for request, rows in self.paid:
             request.num_paid_rows += rows
@@ -87,7 +102,7 @@ class SampledToken(msgspec.Struct, frozen=True, gc=False):
 
 def make_delta(
     sequence: Sequence,
-    sampled: SampledToken | None,
+    sampled: SequenceOf[SampledToken] = (),
     forced: SequenceOf[int] = (),
     reason: FinishReason | None = None,
     *,
@@ -96,20 +111,19 @@ def make_delta(
     error: Exception | None = None,
     first: bool = False,
 ) -> TokenDelta:
-    """Return the delta for a sampled token and following forced tokens, for an end, or for both.
+    """Return the delta for sampled tokens and following forced tokens, for an end, or for both.
 
     The last delta, with a `reason`, carries the timings up to `now`; sequence 0's first delta
     carries the prompt's log-probabilities.
     """
     request = sequence.request
-    logprobs = sampled.logprobs if sampled else None
     prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
     return TokenDelta(
         request_id=request.request_id,
         submission=request.submission,
         index=sequence.index,
-        token_ids=(sampled.token_id, *forced) if sampled else (),
-        logprobs=(logprobs,) if logprobs else (),
+        token_ids=(*(each.token_id for each in sampled), *forced),
+        logprobs=tuple(each.logprobs for each in sampled if each.logprobs is not None),
         finish_reason=reason,
         stop_token_id=stop_token_id,
         error=request_error(error) if error else None,

@@ -16,13 +16,14 @@ from yaie.base.errors import LogitsNotFinite, YaieError
 from yaie.base.queries import Miss
 from yaie.base.stats import EngineStats
 from yaie.base.types import FinishReason, TokenDelta
+from yaie.engine.drafts.drafting import Drafting, Outcome
 from yaie.engine.grammar.matcher import MaskPending
 from yaie.engine.queue.match_cache import MatchCache
 from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.turn_grace import Close, Lingering
-from yaie.engine.request import PooledPass, PromptPass, Request, Sequence, SequenceState
+from yaie.engine.request import End, PooledPass, PromptPass, Request, Sequence, SequenceState
 from yaie.engine.scheduled_step import SampledToken, ScheduledStep, make_delta
 from yaie.engine.step.batch_builder import BatchBuilder
 from yaie.engine.step.preemption import (
@@ -56,6 +57,7 @@ class Scheduler:
         weights: Mapping[str, float] | None = None,
         aging: int = 0,
         folding: FoldingCost | None = None,
+        max_draft_tokens: int = 0,
     ) -> None:
         """`clock` returns seconds: for sequence timings and the service rate."""
         self.tree = tree
@@ -80,6 +82,7 @@ class Scheduler:
             max_running=max_running,
             folding=folding,
         )
+        self.drafting = Drafting(tree, self.stats, limit=max_draft_tokens, max_rows=max_running)
         self._clock = clock
         self._began_s = 0.0  # the present step
         self._num_new: Counter[str] = Counter()  # sampled and forced tokens of it, by tenant
@@ -160,19 +163,23 @@ class Scheduler:
         self._admit()
         while not self.running and self.lingering.release_oldest():
             self._admit()
-        return self.steps.next(self.running) if self.running else None
+        if not self.running:
+            return None
+        drafts = () if self.steps.is_isolating else self.drafting.begin(self.running)
+        return self.steps.next(self.running, drafts)
 
     def update(
         self, step: ScheduledStep, sampled: SequenceOf[SampledToken | YaieError]
     ) -> list[TokenDelta]:
         """Apply a step's results, in task order; an error ends its sequence, a late mask waits."""
+        outcomes = self.drafting.settle(step, sampled)
         step.apply_to(self.tree, self.stats)
         deltas: list[TokenDelta] = []
         # Ends come first. They make room for growth, and a failed sequence must still have its
         # cursor, which growth could take, for its tokens to be dropped.
-        for task, result in zip(step.sample_tasks, sampled, strict=True):
-            if isinstance(result, YaieError) and not isinstance(result, MaskPending):
-                deltas.append(self.fail(task.sequence, result))
+        for each in outcomes:
+            if each.error is not None and not isinstance(each.error, MaskPending):
+                deltas.append(self.fail(each.sequence, each.error))
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
@@ -180,14 +187,14 @@ class Scheduler:
             if not states.sequence.num_missing_outputs:
                 states.sequence.begin_output(self._clock(), self.stats)
                 deltas.append(self._end(states.sequence, "stop"))
-        for task, result in zip(step.sample_tasks, sampled, strict=True):
+        for each in outcomes:
             try:
-                if not isinstance(result, YaieError):
-                    deltas.append(self._accept(task.sequence, result))
+                if each.sampled:
+                    deltas.append(self._accept(each))
             except Exception as error:
-                deltas.append(self.fail(task.sequence, error))
-            if task.sequence.cursor is not None and not task.sequence.is_ready:
-                self._hold(task.sequence)
+                deltas.append(self.fail(each.sequence, error))
+            if each.sequence.cursor is not None and not each.sequence.is_ready:
+                self._hold(each.sequence)
         for tenant, num_tokens in self._num_new.items():
             self.stats.output_tokens += num_tokens
             self.waiting.charge(tenant, num_tokens)
@@ -195,22 +202,29 @@ class Scheduler:
         self.backlog.rate.observe(self.stats, self._clock() - self._began_s)
         return deltas
 
-    def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
-        """Take a sampled token, and the tokens that a grammar forces after it.
+    def _accept(self, outcome: Outcome) -> TokenDelta:
+        """Take sampled tokens, and the tokens that a grammar forces after the last one.
 
         A token ends the sequence, or the sequence grows by all; they get rows in one step.
         """
+        sequence, taken = outcome.sequence, 0
         first = not sequence.output
         if first:
             sequence.begin_output(self._clock(), self.stats)
-        forced, finish = sequence.take(sampled.token_id)
-        self._num_new[sequence.request.tenant] += 1 + len(forced)
+        forced: list[int] = []
+        finish: End | None = None
+        while finish is None and taken < len(outcome.sampled):
+            forced, finish = sequence.take(outcome.sampled[taken].token_id)
+            taken += 1
+        sampled = outcome.sampled[:taken]
+        self._num_new[sequence.request.tenant] += taken + len(forced)
         self.stats.forced_tokens += len(forced)
         if finish is not None:
             return self._end(
                 sequence, finish[0], sampled, forced, stop_token_id=finish[1], first=first
             )
-        self._grow(sequence, sampled.token_id)
+        for each in sampled[outcome.num_held :]:
+            self._grow(sequence, each.token_id)
         for token_id in forced:
             self._grow(sequence, token_id)
         return make_delta(sequence, sampled, forced, first=first)
@@ -238,7 +252,7 @@ class Scheduler:
         self,
         sequence: Sequence,
         reason: FinishReason,
-        sampled: SampledToken | None = None,
+        sampled: SequenceOf[SampledToken] = (),
         forced: SequenceOf[int] = (),
         *,
         stop_token_id: int | None = None,

@@ -7,7 +7,7 @@ consistent: evictable leaves, cursors inside edges, node and token counts.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
@@ -164,6 +164,49 @@ class TreeEdits:
         assert node.cursors is not None
         if len(node.cursors) > 1:  # other cursors are at the old end or further up
             self.inside[node] = len(node.cursors) - 1
+
+    # -- drafts ---------------------------------------------------------------------------------
+
+    def draft(self, cursor: Cursor, tokens: Sequence[int]) -> int:
+        """Add guessed tokens after a leaf's only cursor, which stays; return how many got a slot.
+
+        Only free slots are taken. Call `retract` before any other path grows. 0 unless the cursor
+        alone is at the end of a leaf.
+        """
+        node = cursor.node
+        assert node is not None, "the cursor is closed"
+        at_end = node.children is None and cursor.offset == len(node.tokens)
+        if not at_end or node.parent is None or len(node.cursors or ()) > 1:
+            return 0
+        count = 0
+        for token in tokens:
+            slot = node.extents[-2] + node.extents[-1]
+            if not self.allocator.take(slot):
+                if not self.allocator.num_free:
+                    break
+                slot = self.allocator.take_with_room()
+            node.tokens.append(token)
+            node.add_slot(slot)
+            count += 1
+        if count:
+            self.version += 1
+            self.num_live += count
+            self.inside[node] = 1
+        return count
+
+    def retract(self, cursor: Cursor) -> None:
+        """Free the guessed tokens that are still after the cursor; they are not computed."""
+        node = cursor.node
+        assert node is not None, "the cursor is closed"
+        count = len(node.tokens) - cursor.offset
+        if not count:
+            return
+        self.version += 1
+        for start, length in node.cut_extents(cursor.offset):
+            self.allocator.free(start, length)
+        del node.tokens[cursor.offset :]
+        self.num_live -= count
+        self._leave_inside(node)
 
     # -- tokens that lose their slots -----------------------------------------------------------
 

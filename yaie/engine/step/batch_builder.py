@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.request import PooledPass, PromptPass, Request, Sequence
-from yaie.engine.scheduled_step import SampleTask, ScheduledStep
+from yaie.engine.scheduled_step import Draft, SampleTask, ScheduledStep
 from yaie.engine.step.fault_isolation import FaultIsolation
 from yaie.engine.step.incremental_step import IncrementalStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
 from yaie.engine.step.prompt_outputs import PromptRows
+from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
 
 _GOOD_STEPS = 64  # before the limit doubles again
@@ -37,7 +39,12 @@ class BatchBuilder:
         self._kept: IncrementalStep | None = None
         self._isolation = FaultIsolation()
 
-    def next(self, running: SequenceOf[Sequence]) -> ScheduledStep:
+    @property
+    def is_isolating(self) -> bool:
+        """True while smaller steps find the sequences that made a step fail."""
+        return self._isolation.is_searching
+
+    def next(self, running: SequenceOf[Sequence], drafts: SequenceOf[Draft] = ()) -> ScheduledStep:
         """Return the next step: the last one extended if that suffices, else a new one.
 
         The last step's results are in the tree. After a failed step it has some of that step's
@@ -46,9 +53,9 @@ class BatchBuilder:
         suspects = self._isolation.select(running)
         if suspects is not running:
             return self.make(suspects)
-        step = self._kept.next(running) if self._kept is not None else None
+        step = self._kept.next(running) if self._kept is not None and not drafts else None
         if step is None:
-            step = self.make(running)
+            step = self.make(running, drafts)
             self._kept = IncrementalStep(running, step) if can_keep_step(running, step) else None
         return step
 
@@ -75,10 +82,11 @@ class BatchBuilder:
         """Make the next step from scratch."""
         self._kept = None
 
-    def make(self, running: SequenceOf[Sequence]) -> ScheduledStep:
+    def make(self, running: SequenceOf[Sequence], drafts: SequenceOf[Draft] = ()) -> ScheduledStep:
         """Return a step made from scratch; see `schedule_rows`."""
         return schedule_rows(
             running,
+            drafts,
             tree=self._tree,
             policy=self._policy,
             max_step_rows=self.rows.limit,
@@ -89,6 +97,7 @@ class BatchBuilder:
 
 def schedule_rows(
     running: SequenceOf[Sequence],
+    drafts: SequenceOf[Draft] = (),
     *,
     tree: RadixTree,
     policy: AdmissionPolicy,
@@ -96,7 +105,10 @@ def schedule_rows(
     max_running: int,
     folding: FoldingCost | None,
 ) -> ScheduledStep:
-    """Choose at most `max_step_rows` rows for the running sequences, and lay them out."""
+    """Choose at most `max_step_rows` rows for the running sequences, and lay them out.
+
+    Drafts get the rows that nothing else needs.
+    """
     selection = RowSelection(max_step_rows)
     prompt_rows = PromptRows(running, max_running)
     sampling: list[Sequence] = []
@@ -116,18 +128,47 @@ def schedule_rows(
             members.append(sequence)
         if rows and not sequence.is_decoding:
             paid.append((sequence.request, rows))
+    drafted = _select_drafts(selection, drafts, sampling)
     planned = plan_step(selection, folding)
     index = planned.logit_index
     sampling.sort(key=lambda seq: seq.order)
     return ScheduledStep(
         plan=planned.plan,
-        sample_tasks=tuple(SampleTask(seq, index[seq.last_token]) for seq in sampling),
+        sample_tasks=tuple(
+            task for seq in sampling for task in _tasks_of(seq, drafted.get(seq, ()), index)
+        ),
         prompt_logits=prompt_rows.logits(tree, planned),
         prompt_states=prompt_rows.states(tree, planned),
         computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
         members=tuple(members),
         paid=tuple(paid),
+        drafts=drafted,
     )
+
+
+def _select_drafts(
+    selection: RowSelection, drafts: SequenceOf[Draft], sampling: SequenceOf[Sequence]
+) -> dict[Sequence, tuple[int, ...]]:
+    """Select rows for the drafts of sampling sequences; return the tokens that have one."""
+    drafted = {}
+    for draft in drafts:
+        if draft.sequence in sampling and selection.room:
+            assert draft.sequence.cursor is not None
+            count = selection.add_draft(draft.sequence.cursor, len(draft.token_ids))
+            drafted[draft.sequence] = draft.token_ids[:count]
+    return drafted
+
+
+def _tasks_of(
+    sequence: Sequence, draft: tuple[int, ...], index: Mapping[tuple[Node, int], int]
+) -> Iterator[SampleTask]:
+    """Yield the tasks for a sequence's next token, and for the one after each drafted token."""
+    node, offset = sequence.last_token
+    yield SampleTask(sequence, index[node, offset])
+    state = sequence.sampling
+    for num_ahead, token_id in enumerate(draft, start=1):
+        state = state.ahead(token_id)
+        yield SampleTask(sequence, index[node, offset + num_ahead], num_ahead, state)
 
 
 def in_row_order(running: SequenceOf[Sequence], policy: AdmissionPolicy) -> list[Sequence]:

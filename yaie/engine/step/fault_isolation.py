@@ -24,6 +24,11 @@ class FaultIsolation:
         self._num_faulty = 0
         self._has_worked = True  # a step succeeded since the search began
 
+    @property
+    def is_searching(self) -> bool:
+        """True if a group is left to compute."""
+        return bool(self._groups)
+
     def select(self, running: SequenceOf[Sequence]) -> SequenceOf[Sequence]:
         """Return the running sequences of the next group; all of them without a group."""
         while self._groups:

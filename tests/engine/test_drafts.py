@@ -1,0 +1,273 @@
+"""Speculative decoding over the fake model: the same tokens with any drafts, or none.
+
+Every `Bench` checks each sampled row against the whole prefix, and the tree after each step.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection
+from collections.abc import Sequence as SequenceOf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.fake_model import VOCAB_SIZE, Bench, expected, make_prompt
+from tests.sizes import large, size
+from yaie.engine.drafts.text_drafters import OwnText, Prediction
+from yaie.engine.drafts.token_search import LONGEST_MATCH, GrowingText, find_continuation
+from yaie.engine.queue.turn_grace import LINGER_S
+from yaie.engine.request import Sequence
+from yaie.engine.scheduled_step import ScheduledStep
+from yaie.kvcache.node import as_tokens
+
+
+class Guesses:
+    """A drafter whose tokens are right with a given probability each."""
+
+    def __init__(self, share_right: float, seed: int = 0) -> None:
+        self.share_right = share_right
+        self.random = random.Random(seed)
+
+    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
+        done = len(sequence.output)
+        return [
+            token if self.random.random() < self.share_right else (token + 1) % VOCAB_SIZE
+            for token in expected(sequence)[done : done + self.random.randint(0, limit)]
+        ]
+
+    def keep_only(self, sequences: Collection[Sequence]) -> None:
+        pass
+
+
+def drafting_bench(share_right: float, *, seed: int = 0, **settings: object) -> Bench:
+    bench = Bench(**{"max_draft_tokens": 5, **settings})  # type: ignore[arg-type]
+    bench.scheduler.drafting.drafters = (Guesses(share_right, seed),)
+    return bench
+
+
+def run_load(seed: int) -> Bench:
+    """Run random requests: branches, ends, faults, aborts, prompt passes, and too few slots."""
+    rng = random.Random(seed)
+    bench = drafting_bench(
+        rng.choice([0.0, 0.5, 0.9, 1.0]),
+        seed=seed,
+        num_slots=rng.choice([160, 300, 3000]),
+        eviction=rng.choice(["adaptive", "lru"]),
+        policy=rng.choice(["prefix-aware", "priority"]),
+        max_step_rows=rng.choice([3, 16, 256]),
+        max_running=rng.choice([2, 12, 40]),
+        segment_overhead=rng.choice([0, 4, 32]),
+        max_draft_tokens=rng.choice([1, 4, 16]),
+    )
+    shared = rng.choice([0, 3, 40])
+    for number in range(rng.randint(1, 10)):
+        n = rng.choice([1, 1, 1, 2])
+        forces = rng.choice([0, 0, 0, 1])
+        bench.add(
+            f"r{number}",
+            make_prompt(number % 4, shared + rng.randint(1, 30), shared),
+            max_new=rng.choice([1, 5, 60]),
+            n=n,
+            salts=[rng.choice([0, number + index]) for index in range(n)],
+            stops=rng.random() < 0.2,
+            priority=rng.randint(0, 1),
+            prompt_logprobs=rng.choice([None, None, None, None, 0]),
+            forces=forces,
+            speculate=not forces,  # stands for a grammar, which is not drafted for
+        )
+        if rng.random() < 0.1:
+            bench.faults[(f"r{number}", 0)] = rng.randint(0, 30)
+        for _ in range(rng.choice([0, 2, 20])):
+            bench.step()
+            bench.now += LINGER_S / 2
+        if rng.random() < 0.1:
+            bench.abort(f"r{rng.randint(0, number)}", rng.choice([None, 0]))
+    bench.run()
+    bench.expect_all()
+    bench.tree.clear()
+    assert bench.tree.num_free == bench.tree.num_slots
+    return bench
+
+
+@pytest.mark.integration
+@large
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=size(500))
+def test_drafts_never_change_a_token(seed: int) -> None:
+    run_load(seed)
+
+
+def test_the_random_loads_have_every_event_among_drafts() -> None:
+    happened: Counter[str] = Counter()
+    for seed in range(25):
+        bench = run_load(seed)
+        stats = bench.scheduler.stats
+        happened["accepted"] += stats.accepted_tokens
+        happened["rejected"] += stats.draft_tokens - stats.accepted_tokens
+        happened["extended"] += stats.num_extended_steps
+        happened["preempted"] += stats.num_preemptions
+        happened["evicted"] += bench.tree.num_evicted_nodes
+        happened["aborted"] += stats.num_aborted
+        happened["failed"] += stats.num_failed
+    assert min(happened.values()) > 1, happened
+    assert min(happened["accepted"], happened["rejected"]) > 100, happened
+
+
+def test_right_drafts_save_steps() -> None:
+    bench = Bench(max_draft_tokens=7)
+    bench.scheduler.drafting.drafters = (AllRight(),)
+    bench.add("r", make_prompt(0, 10), max_new=41)
+    bench.run()
+    bench.expect("r", "length")
+    stats = bench.scheduler.stats
+    assert stats.num_steps == 1 + 5  # the prompt with one token, and eight tokens a step
+    assert (stats.num_drafts, stats.draft_tokens, stats.accepted_tokens) == (5, 35, 35)
+    assert stats.output_tokens == 41
+
+
+class AllRight(Guesses):
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
+        return expected(sequence)[len(sequence.output) :][:limit]
+
+
+def test_wrong_drafts_leave_the_slots_of_a_sequence_in_one_run() -> None:
+    bench = drafting_bench(0.6, max_draft_tokens=4)
+    bench.add("r", make_prompt(0, 50), max_new=100)
+    for _ in range(30):
+        bench.step()
+    (sequence,) = bench.scheduler.running
+    assert 0 < bench.scheduler.stats.accepted_tokens < bench.scheduler.stats.draft_tokens
+    (node,) = bench.tree.nodes()
+    assert len(node.tokens) == 50 + len(sequence.output)
+    assert len(node.extent_list()) == 1
+
+
+def test_a_draft_evicts_nothing() -> None:
+    bench = drafting_bench(1.0, num_slots=60, max_draft_tokens=16)
+    bench.add("cached", make_prompt(1, 29), max_new=1)
+    bench.run()
+    bench.add("r", make_prompt(2, 20), max_new=10)
+    drafted: list[int] = []
+    bench.on_step.append(lambda step: drafted.extend(map(len, step.drafts.values())))
+    bench.run()
+    bench.expect("r")
+    assert drafted
+    assert bench.tree.num_evicted_tokens == 0
+
+
+def test_rows_of_prompts_go_before_drafts() -> None:
+    bench = drafting_bench(1.0, max_step_rows=8, max_draft_tokens=7)
+    bench.add("r", make_prompt(0, 4), max_new=30)
+    bench.step()
+    bench.add("long", make_prompt(1, 40), max_new=1)
+    before = bench.scheduler.stats.num_drafts
+    for _ in range(5):
+        bench.step()  # seven rows of the prompt each
+    assert bench.scheduler.stats.num_drafts == before
+    bench.run()
+    bench.expect_all()
+
+
+def test_a_failed_step_takes_its_drafts_along() -> None:
+    bench = drafting_bench(1.0)
+    bench.add("r", make_prompt(0, 10), max_new=12)
+    bench.step()
+    step = None
+    while step is None or not step.drafts:
+        step = bench.scheduler.schedule()
+        assert step is not None
+        bench.scheduler.drafting.retract()
+        bench.check()
+    assert bench.scheduler.steps.isolate(step, ValueError()) is not None
+    bench.run()
+    bench.expect("r")
+
+
+def test_no_draft_for_a_request_that_forbids_it() -> None:
+    bench = drafting_bench(1.0)
+    bench.add("r", make_prompt(0, 10), max_new=12, speculate=False)
+    steps: list[ScheduledStep] = []
+    bench.on_step.append(steps.append)
+    bench.run()
+    assert len(steps) == 12
+    assert not any(step.drafts for step in steps)
+
+
+# -- searches -----------------------------------------------------------------------------------
+
+
+def plain_search(text: list[int], end: list[int], least: int) -> tuple[int, int]:
+    """Return what `find_continuation` returns, found by trying every place."""
+    best = (0, 0)
+    for place in range(1, len(text)):
+        length = 0
+        while length < min(place, len(end), LONGEST_MATCH) and (
+            text[place - 1 - length] == end[-1 - length]
+        ):
+            length += 1
+        if length >= max(least, best[1]):
+            best = (place, length)
+    return best
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=90),
+    st.lists(st.integers(0, 2), max_size=40),
+    st.integers(1, 4),
+)
+@settings(deadline=None, max_examples=size(1000))
+def test_a_search_finds_the_last_of_the_longest_runs(
+    text: list[int], end: list[int], least: int
+) -> None:
+    found = find_continuation(as_tokens(text), as_tokens(end), least)
+    assert found == plain_search(text, end, least)
+
+
+def test_a_growing_text_equals_a_list() -> None:
+    text = GrowingText(as_tokens([1, 2]))
+    wanted = [1, 2]
+    for count in (0, 1, 200, 3):
+        text.extend(range(count))
+        wanted += range(count)
+        assert text.view().tolist() == wanted
+
+
+def test_own_text_drafts_what_followed_before() -> None:
+    bench = Bench()
+    bench.add("r", [1, 2, 3, 4, 5, 6, 9, 2, 3, 4], max_new=5)
+    (sequence,) = bench.sequences["r"]
+    drafter = OwnText()
+    assert list(drafter.propose(sequence, 9)) == [5, 6, 9]  # as many as were equal
+    assert list(drafter.propose(sequence, 2)) == [5, 6]
+    sequence.output.extend([5, 6])
+    assert list(drafter.propose(sequence, 9)) == [9, 2, 3, 4, 5]
+    sequence.output.extend([7, 7, 7, 7])
+    assert list(drafter.propose(sequence, 9)) == [7, 7, 7]
+    drafter.keep_only(())
+    assert list(drafter.propose(sequence, 1)) == [7]
+    sequence.output.append(8)
+    assert not drafter.propose(sequence, 9)
+
+
+def test_a_prediction_is_followed_from_its_start_and_found_again() -> None:
+    bench = Bench()
+    request = bench.add("r", [1, 2, 3], max_new=5)
+    (sequence,) = bench.sequences["r"]
+    drafter = Prediction()
+    assert not drafter.propose(sequence, 3)
+    request.prediction = (10, 11, 12, 13, 14, 10, 15)
+    assert drafter.propose(sequence, 3) == [10, 11, 12]
+    sequence.output.extend([10, 11])
+    assert drafter.propose(sequence, 3) == [12, 13, 14]
+    sequence.output.append(99)
+    assert not drafter.propose(sequence, 3)
+    sequence.output.extend([13, 14])
+    assert drafter.propose(sequence, 3) == [10, 15]
+    assert np.array(sequence.output).dtype == np.int32

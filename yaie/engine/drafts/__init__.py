@@ -1,0 +1,1 @@
+"""Speculative decoding: drafts from known text, verified in the step that computes them."""
