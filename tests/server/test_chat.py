@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from tests.client.scripted_core import INFO
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
+from yaie.base.types import GenerationRequest, TokenDelta
 from yaie.server.requests import translator
 from yaie.server.schemas.chat import ChatBody
 from yaie.text.chat_template import ChatTemplate
@@ -325,6 +328,40 @@ def test_top_p_0_and_prediction_are_accepted(make_app: MakeApp) -> None:
     http, engine = make_app()
     chat(http, top_p=0, prediction={"type": "content", "content": "The tree"})
     assert 0 < engine.requests[-1].sampling.top_p < 1e-6
+
+
+def test_a_prediction_travels_to_the_engine_as_tokens(
+    make_app: MakeApp, tokenizer: Tokenizer
+) -> None:
+    http, engine = make_app()
+    texts = [{"type": "text", "text": "One"}, {"type": "text", "text": "two"}]
+    for content, text in (("The tree", "The tree"), (texts, "One\ntwo"), ("", "")):
+        chat(http, prediction={"type": "content", "content": content}, speculate=bool(text))
+        assert engine.requests[-1].prediction == tuple(tokenizer.encode(text))
+        assert engine.requests[-1].speculate is bool(text)
+    for wrong, param in (({"type": "other"}, "type"), ({"content": 3}, "content")):
+        reply = http.post("/v1/chat/completions", json={"messages": MESSAGES, "prediction": wrong})
+        assert reply.status_code == 400
+        assert reply.json()["error"]["param"] == f"prediction.{param}"
+
+
+def test_usage_counts_draft_tokens(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    say = engine.script
+
+    async def with_drafts(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
+        async for delta in say(request):
+            yield msgspec.structs.replace(delta, num_accepted=2, num_rejected=1)
+
+    assert "completion_tokens_details" not in chat(http)["usage"]
+    engine.script = with_drafts
+    usage = chat(http)["usage"]
+    number = usage["completion_tokens"]
+    assert usage["completion_tokens_details"] == {
+        "reasoning_tokens": 0,
+        "accepted_prediction_tokens": 2 * number,
+        "rejected_prediction_tokens": number,
+    }
 
 
 def test_unknown_fields_are_named(http: TestClient) -> None:

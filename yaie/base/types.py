@@ -308,6 +308,8 @@ class TokenDelta(
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None  # with the first delta
     timings: Timings | None = None  # with the last delta
     pooled: bytes = b""  # of a request with pooling: its row, as little-endian float32
+    num_accepted: int = 0  # draft tokens that became tokens of this delta
+    num_rejected: int = 0  # draft tokens that did not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +320,8 @@ class Usage:
     completion_tokens: int
     cached_tokens: int
     reasoning_tokens: int = 0  # included in completion_tokens
+    accepted_prediction_tokens: int = 0  # draft tokens, included in completion_tokens
+    rejected_prediction_tokens: int = 0  # draft tokens, not in completion_tokens
 
     @property
     def total_tokens(self) -> int:

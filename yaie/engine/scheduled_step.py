@@ -110,13 +110,15 @@ def make_delta(
     stop_token_id: int | None = None,
     error: Exception | None = None,
     first: bool = False,
+    drafted: tuple[int, int] = (0, 0),
 ) -> TokenDelta:
     """Return the delta for sampled tokens and following forced tokens, for an end, or for both.
 
     The last delta, with a `reason`, carries the timings up to `now`; sequence 0's first delta
-    carries the prompt's log-probabilities.
+    carries the prompt's log-probabilities. `drafted`: accepted and rejected draft tokens.
     """
     request = sequence.request
+    num_accepted, num_rejected = drafted
     prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
     return TokenDelta(
         request_id=request.request_id,
@@ -131,4 +133,6 @@ def make_delta(
         prompt_logprobs=(None, *prompt_logprobs) if prompt_logprobs is not None else None,
         pooled=sequence.pooled() if isinstance(sequence, PooledPass) and not error else b"",
         timings=sequence.timings(now) if reason else None,
+        num_accepted=num_accepted,
+        num_rejected=num_rejected,
     )

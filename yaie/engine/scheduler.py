@@ -219,15 +219,23 @@ class Scheduler:
         sampled = outcome.sampled[:taken]
         self._num_new[sequence.request.tenant] += taken + len(forced)
         self.stats.forced_tokens += len(forced)
+        drafted = outcome.num_held, outcome.num_drafted - outcome.num_held
         if finish is not None:
+            reason, stop_token_id = finish
             return self._end(
-                sequence, finish[0], sampled, forced, stop_token_id=finish[1], first=first
+                sequence,
+                reason,
+                sampled,
+                forced,
+                stop_token_id=stop_token_id,
+                first=first,
+                drafted=drafted,
             )
         for each in sampled[outcome.num_held :]:
             self._grow(sequence, each.token_id)
         for token_id in forced:
             self._grow(sequence, token_id)
-        return make_delta(sequence, sampled, forced, first=first)
+        return make_delta(sequence, sampled, forced, first=first, drafted=drafted)
 
     def _grow(self, sequence: Sequence, token_id: int) -> None:
         """Append a token to the tree; preempt until there is a slot for it."""
@@ -258,6 +266,7 @@ class Scheduler:
         stop_token_id: int | None = None,
         error: Exception | None = None,
         first: bool = False,
+        drafted: tuple[int, int] = (0, 0),
     ) -> TokenDelta:
         """End a sequence for any reason: drop its refs and report."""
         request = sequence.request
@@ -288,6 +297,7 @@ class Scheduler:
             stop_token_id=stop_token_id,
             error=error,
             first=first,
+            drafted=drafted,
         )
 
     def _end_prompt_pass(self, request: Request, close: Close | None = None) -> None:

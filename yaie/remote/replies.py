@@ -50,6 +50,8 @@ def usage_of(usage: Any) -> Usage:
         completion_tokens=as_whole(counts.get("completion_tokens")) or 0,
         cached_tokens=as_whole(details.get("cached_tokens")) or 0,
         reasoning_tokens=as_whole(of_answer.get("reasoning_tokens")) or 0,
+        accepted_prediction_tokens=as_whole(of_answer.get("accepted_prediction_tokens")) or 0,
+        rejected_prediction_tokens=as_whole(of_answer.get("rejected_prediction_tokens")) or 0,
     )
 
 

@@ -236,6 +236,7 @@ class Answer:
         self.pooled = b""  # of a request with pooling
         self.timings = [Timings()] * request.sampling.n
         self._num_cached_tokens = 0
+        self._num_accepted = self._num_rejected = 0  # draft tokens
         self._sequences = [
             SequenceText(tokenizer, request.prompt_token_ids, request.sampling, make_parser())
             for _ in range(request.sampling.n)
@@ -255,6 +256,8 @@ class Answer:
             completion_tokens=sum(self.num_tokens),
             cached_tokens=self._num_cached_tokens,
             reasoning_tokens=sum(sequence.num_reasoning_tokens for sequence in self._sequences),
+            accepted_prediction_tokens=self._num_accepted,
+            rejected_prediction_tokens=self._num_rejected,
         )
 
     def push(self, delta: TokenDelta) -> bool:
@@ -270,7 +273,7 @@ class Answer:
             must_abort = sequence.fail() and delta.finish_reason is None
         if delta.finish_reason is not None:
             self._num_running -= 1
-        self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
+        self._count(delta)
         if delta.prompt_logprobs is not None:
             self.prompt_logprobs = delta.prompt_logprobs
         self.pooled = delta.pooled or self.pooled
@@ -287,8 +290,13 @@ class Answer:
 
     def pass_on(self, delta: TokenDelta) -> TextPiece:
         """Add a plain delta and return its piece; all earlier pieces were taken."""
-        self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
+        self._count(delta)
         return self._sequences[0].pass_on(delta.token_ids)
+
+    def _count(self, delta: TokenDelta) -> None:
+        self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
+        self._num_accepted += delta.num_accepted
+        self._num_rejected += delta.num_rejected
 
     def finish_reason(self, index: int) -> FinishReason | None:
         """Return the finish reason of one sequence; None while its text grows."""

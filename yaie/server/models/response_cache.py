@@ -93,6 +93,8 @@ def _push(submission: Submission, deltas: Sequence[TokenDelta]) -> None:
                 delta,
                 request_id=request.request_id,
                 num_cached_tokens=len(request.prompt_token_ids),  # none was computed
+                num_accepted=0,
+                num_rejected=0,
             )
         )
 
@@ -185,7 +187,10 @@ def _is_deterministic(call: Call) -> bool:
 def _key(model: str, call: Call) -> bytes:
     """Return everything that determines the answer, so no ids and no priorities."""
     plain = [
-        replace(each, request_id="", priority=0, queue_timeout_s=None) for each in call.requests
+        replace(
+            each, request_id="", priority=0, queue_timeout_s=None, prediction=(), speculate=True
+        )
+        for each in call.requests
     ]
     return model.encode() + b"\0" + msgspec.msgpack.encode(plain)
 

@@ -41,8 +41,13 @@ def make_usage(usage: Usage, seconds: float | None = None) -> CompletionUsage:
         total_tokens=usage.total_tokens,
         prompt_tokens_details=CachedTokens(cached_tokens=usage.cached_tokens),
     )
-    if usage.reasoning_tokens:
-        made.completion_tokens_details = ReasoningTokens(reasoning_tokens=usage.reasoning_tokens)
+    num_drafted = usage.accepted_prediction_tokens + usage.rejected_prediction_tokens
+    if usage.reasoning_tokens or num_drafted:
+        details = ReasoningTokens(reasoning_tokens=usage.reasoning_tokens)
+        if num_drafted:
+            details.accepted_prediction_tokens = usage.accepted_prediction_tokens
+            details.rejected_prediction_tokens = usage.rejected_prediction_tokens
+        made.completion_tokens_details = details
     if seconds is not None:
         made.processing_time = round(seconds, 4)
         made.tokens_per_second = round(usage.completion_tokens / max(seconds, 1e-6), 2)

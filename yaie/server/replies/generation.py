@@ -194,6 +194,8 @@ class Generation:
             completion_tokens=0 if self.call.prompt_only else num_completion,
             cached_tokens=sum(usage.cached_tokens for usage in usages),
             reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+            accepted_prediction_tokens=sum(each.accepted_prediction_tokens for each in usages),
+            rejected_prediction_tokens=sum(each.rejected_prediction_tokens for each in usages),
         )
 
     @property

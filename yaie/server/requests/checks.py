@@ -14,6 +14,7 @@ from yaie.server.schemas.base import RequestBody, State, Unused
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.server.schemas.shared_fields import GenerationBody
+from yaie.text.contents import content_text
 from yaie.text.stop_patterns import stop_patterns
 
 MAX_STOPS = 16
@@ -100,6 +101,19 @@ def first_given(*values: int | None) -> int | None:
 def is_same(value: object, harmless: object) -> bool:
     """Return whether the values are equal; unlike in Python, true differs from 1."""
     return value == harmless and isinstance(value, bool) == isinstance(harmless, bool)
+
+
+def prediction_text(body: ChatBody) -> str:
+    """Return the predicted answer; empty without one."""
+    prediction = body.prediction
+    if prediction is None:
+        return ""
+    if prediction.get("type", "content") != "content":
+        raise InvalidRequest(
+            f"prediction.type must be content, got {str(prediction['type'])[:40]!r}",
+            param="prediction.type",
+        )
+    return content_text(prediction.get("content"), "prediction.content")
 
 
 def thinking_budget(body: ChatBody) -> int | None:

@@ -31,6 +31,7 @@ from yaie.server.requests.checks import (
     check_common,
     first_given,
     list_ignored,
+    prediction_text,
     prompt_logprobs,
     thinking_budget,
 )
@@ -134,7 +135,7 @@ class Translator:
         form = self._chat.format
         (request,) = call.requests
         answered = answer_format(tool_use, form, self.tokenizer, prompt, answer=request.grammar)
-        request = replace(request, grammar=answered.grammar)
+        request = replace(request, grammar=answered.grammar, prediction=self._predict(body))
         ignored = call.ignored + answered.ignored
         if (budget := thinking_budget(body)) is not None:
             thinking = form.thinking_in(self.tokenizer, prompt)
@@ -154,6 +155,12 @@ class Translator:
             folds=rendered.folds,
             next_turn=self._next_turn(conversation),
         )
+
+    def _predict(self, body: ChatBody) -> tuple[int, ...]:
+        """Return the tokens of the predicted answer, as far as an answer can be."""
+        text = prediction_text(body)
+        ids = self.tokenizer.encode(text, add_special_tokens=False) if text else []
+        return tuple(ids[: self._info.max_model_len])
 
     def _next_turn(self, conversation: Conversation) -> NextTurn | None:
         """Return the parts of a chat for its next turn; None if they cannot be known."""
@@ -301,6 +308,7 @@ class Translator:
                 cache_salt=body.cache_salt or "",
                 priority=priority,
                 queue_timeout_s=body.queue_timeout_s,
+                speculate=body.speculate is not False,
             )
             for at, prompt in enumerate(prompts)
         )

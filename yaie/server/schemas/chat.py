@@ -122,6 +122,15 @@ class ChatBody(GenerationBody):
             schema={"type": ["string", "object", "null"]},
         ),
     ] = None
+    prediction: Annotated[
+        dict[str, Any] | None,
+        Used(
+            "The likely answer, as `type` `content` with a string or text parts as `content`. A "
+            "server with `--speculate` drafts from it; the answer is the same "
+            "([speculative decoding](../guides/speculation.md)).",
+            example={"type": "content", "content": "The tree"},
+        ),
+    ] = None
     reasoning_effort: Annotated[
         Annotated[str, Field(max_length=32)] | None,
         Used(

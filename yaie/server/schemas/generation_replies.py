@@ -25,6 +25,10 @@ class ReasoningTokens(ReplyStruct, kw_only=True):
     """Details on the tokens of the answer."""
 
     reasoning_tokens: int
+    accepted_prediction_tokens: int | UnsetType = UNSET
+    """Present after speculative decoding: draft tokens that are part of the answer."""
+    rejected_prediction_tokens: int | UnsetType = UNSET
+    """Draft tokens that are not; `completion_tokens` do not include them."""
 
 
 class CompletionUsage(ReplyStruct, kw_only=True):
@@ -35,7 +39,7 @@ class CompletionUsage(ReplyStruct, kw_only=True):
     total_tokens: int
     prompt_tokens_details: CachedTokens
     completion_tokens_details: ReasoningTokens | UnsetType = UNSET
-    """Present if a model has thought before its answer."""
+    """Present if a model has thought before its answer, and after speculative decoding."""
     processing_time: float | UnsetType = UNSET
     """Seconds, in the usage of a finished request."""
     tokens_per_second: float | UnsetType = UNSET

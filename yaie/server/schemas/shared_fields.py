@@ -250,6 +250,15 @@ class GenerationBody(StructuredFields):
             example=True,
         ),
     ] = None
+    speculate: Annotated[
+        bool | None,
+        Extension(
+            "Draft tokens of this answer, where the server does "
+            "([speculative decoding](../guides/speculation.md)); the tokens are the same.",
+            "true",
+            example=False,
+        ),
+    ] = None
     cache_salt: Annotated[
         str | None,
         Extension(

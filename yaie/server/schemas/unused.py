@@ -95,7 +95,6 @@ CHAT = (
     _refuse("documents", "documents for the template", []),
     _refuse("modalities", "kinds of output besides text", ["text"]),
     _refuse("web_search_options", "a search of the web"),
-    _accept("prediction", "an expected answer speeds up others' servers; the answer is the same"),
 )
 
 COMPLETION = (
@@ -119,6 +118,7 @@ _OF_RESPONSES = (
     _other_name("num_predict", "max_output_tokens", -1),
     _other_name("reasoning_effort", "reasoning", None, "reasoning.effort"),
     _other_name("response_format", "text", None, "text.format"),
+    _accept("prediction", "an expected answer only saves time; the answer is the same"),
     _accept("prompt_cache_retention", "every prefix stays cached while there is room"),
     _accept("service_tier", "this server has one tier; answers name it: `default`"),
     _report("context_management", "the time to compact a conversation"),
