@@ -30,7 +30,7 @@ def test_advice_names_settings_that_exist() -> None:
         ("--enable-prefix-caching", "--prefix-cache"),
         ("--no-enable-prefix-caching", "--prefix-cache"),
         ("--kv-cache-dtype", "--kv-dtype"),
-        ("--enable-lora", "LoRA"),
+        ("--enable-lora", "--lora"),
         ("--speculative-config", "speculative decoding is not supported"),
         ("--trust-remote-code", "never run"),
         ("--mem-fraction-static", "--memory-bytes"),

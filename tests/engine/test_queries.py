@@ -22,8 +22,9 @@ from yaie.base.queries import (
     ListBlocks,
     ListBranches,
 )
-from yaie.engine.query_answers import ClockTimes, namespace_of
+from yaie.engine.query_answers import ClockTimes
 from yaie.kvcache.block_names import block_names, root_name, routing_names
+from yaie.kvcache.namespaces import namespace_of
 from yaie.kvcache.node import as_tokens
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -12,6 +12,7 @@ from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.engine.execution.executor import Executor
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
+from yaie.models.adapters.adapter import Adapted
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
 
@@ -61,6 +62,10 @@ class WatchedExecutor:
     @property
     def attention_traits(self) -> DeviceTraits | None:
         return self._inner.attention_traits
+
+    @property
+    def adapted(self) -> Adapted | None:
+        return self._inner.adapted
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         return self.compute(plan).logits

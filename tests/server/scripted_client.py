@@ -24,7 +24,8 @@ from yaie.base.types import (
     TokenLogprobs,
 )
 from yaie.client.submission import Sink, Submission
-from yaie.engine.query_answers import QueryAnswers, namespace_of
+from yaie.engine.query_answers import QueryAnswers
+from yaie.kvcache.namespaces import namespace_of
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO, ScriptedClient
-from yaie.engine.query_answers import namespace_of
+from yaie.kvcache.namespaces import namespace_of
 from yaie.kvcache.node import Cursor, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 

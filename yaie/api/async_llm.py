@@ -147,6 +147,7 @@ class AsyncLLM(Described):
         grammar: Grammars = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> list[RequestOutput]:
         """Continue each prompt; return one output per prompt, in order. As `LLM.generate`.
 
@@ -156,7 +157,7 @@ class AsyncLLM(Described):
         read = await asyncio.to_thread(self._maker.read_prompts, prompts)
         samplings = samplings_of(sampling_params, len(read), self._maker.default_sampling)
         grammars = grammars_of(grammar, len(read))
-        return await self._run(read, samplings, grammars, CallOptions(cache_salt, priority))
+        return await self._run(read, samplings, grammars, CallOptions(cache_salt, priority, lora))
 
     async def chat(
         self,
@@ -171,6 +172,7 @@ class AsyncLLM(Described):
         continue_final_message: bool = False,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> list[RequestOutput]:
         """Answer one conversation, or each in a list. As `LLM.chat`."""
         await self.start()
@@ -184,7 +186,7 @@ class AsyncLLM(Described):
         read = await asyncio.to_thread(self._maker.read_conversations, messages, chat)
         samplings = samplings_of(sampling_params, len(read), self._maker.chat_sampling)
         grammars = grammars_of(grammar, len(read))
-        return await self._run(read, samplings, grammars, CallOptions(cache_salt, priority))
+        return await self._run(read, samplings, grammars, CallOptions(cache_salt, priority, lora))
 
     async def stream(
         self,
@@ -196,6 +198,7 @@ class AsyncLLM(Described):
         chat_template_kwargs: Mapping[str, Any] | None = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> AsyncGenerator[StreamPiece, None]:
         """Continue one prompt or conversation; yield the text of each step as it comes.
 
@@ -207,7 +210,7 @@ class AsyncLLM(Described):
         )
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
-        options = CallOptions(cache_salt, priority)
+        options = CallOptions(cache_salt, priority, lora)
         request = self._maker.request(read, sampling, following, options)
         answer = self._maker.answer(request, read)
         deltas = self.grow({request.request_id: answer})
@@ -230,6 +233,7 @@ class AsyncLLM(Described):
         truncate: bool = False,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> Embeddings:
         """Return the vectors of texts. As `LLM.embed`."""
         await self.start()
@@ -240,7 +244,7 @@ class AsyncLLM(Described):
             prompt_name=prompt_name,
             dimensions=dimensions,
             truncate=truncate,
-            options=CallOptions(cache_salt, priority),
+            options=CallOptions(cache_salt, priority, lora),
         )
         answers = iter(call.answers.items())
         while part := dict(itertools.islice(answers, _TEXTS_AT_ONCE)):

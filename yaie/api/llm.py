@@ -67,6 +67,7 @@ class LLM(PromptMethods):
         use_tqdm: ShowProgress | None = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> list[RequestOutput]:
         """Continue each prompt; return one output per prompt, in order.
 
@@ -87,7 +88,7 @@ class LLM(PromptMethods):
         samplings = samplings_of(sampling_params, len(read), self._maker.default_sampling)
         grammars = grammars_of(grammar, len(read))
         shown = progress if use_tqdm is None else use_tqdm
-        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), shown)
+        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority, lora), shown)
 
     def chat(
         self,
@@ -104,6 +105,7 @@ class LLM(PromptMethods):
         use_tqdm: ShowProgress | None = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> list[RequestOutput]:
         """Answer one conversation, or each in a list, through the model's chat template.
 
@@ -127,7 +129,7 @@ class LLM(PromptMethods):
         samplings = samplings_of(sampling_params, len(read), self._maker.chat_sampling)
         grammars = grammars_of(grammar, len(read))
         shown = progress if use_tqdm is None else use_tqdm
-        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority), shown)
+        return self._run(read, samplings, grammars, CallOptions(cache_salt, priority, lora), shown)
 
     def stream(
         self,
@@ -139,6 +141,7 @@ class LLM(PromptMethods):
         chat_template_kwargs: Mapping[str, Any] | None = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> Generator[StreamPiece, None, None]:
         """Continue one prompt or conversation; yield the text of each step as it comes.
 
@@ -150,7 +153,7 @@ class LLM(PromptMethods):
         read, default = self._maker.read_either(prompt, ChatOptions(tools, chat_template_kwargs))
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
-        return self._stream_read(read, sampling, following, CallOptions(cache_salt, priority))
+        return self._stream_read(read, sampling, following, CallOptions(cache_salt, priority, lora))
 
     generate_stream = stream
 
@@ -162,13 +165,14 @@ class LLM(PromptMethods):
         grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> list[RequestOutput]:
         """Return the outputs of `generate` while the event loop runs.
 
         Cancelling the task ends the requests within one step.
         """
         self._require_open()
-        options = CallOptions(cache_salt, priority)
+        options = CallOptions(cache_salt, priority, lora)
         outputs: list[RequestOutput] = []
 
         def run(is_stopped: Callable[[], bool]) -> Generator[None, None, None]:
@@ -195,6 +199,7 @@ class LLM(PromptMethods):
         progress: ShowProgress = True,
         cache_salt: str = "",
         priority: int = 0,
+        lora: str = "",
     ) -> Embeddings:
         """Return the vectors of texts, by an embedding model or with the setting `pooling`.
 
@@ -210,7 +215,7 @@ class LLM(PromptMethods):
             prompt_name=prompt_name,
             dimensions=dimensions,
             truncate=truncate,
-            options=CallOptions(cache_salt, priority),
+            options=CallOptions(cache_salt, priority, lora),
         )
         with (
             closing(self._grow(call.answers)) as deltas,
@@ -220,14 +225,16 @@ class LLM(PromptMethods):
                 show(0, call.answers[delta.request_id].is_over)
         return call.result()
 
-    def fork(self, prefix: Prompt | Sequence[Message], *, cache_salt: str = "") -> Fork:
+    def fork(
+        self, prefix: Prompt | Sequence[Message], *, cache_salt: str = "", lora: str = ""
+    ) -> Fork:
         """Return a prefix, a prompt or a conversation, to be continued in several ways.
 
         Nothing is computed before its first continuation. Raises `InvalidRequest`.
         """
         self._require_open()
         read, default = self._maker.read_either(prefix)
-        return Fork(self, read, default, CallOptions(cache_salt))
+        return Fork(self, read, default, CallOptions(cache_salt, lora=lora))
 
     def choose(
         self,
@@ -236,6 +243,7 @@ class LLM(PromptMethods):
         *,
         per_token: bool = False,
         cache_salt: str = "",
+        lora: str = "",
     ) -> Choice:
         """Return which of several texts most likely continues a prompt or a conversation.
 
@@ -244,7 +252,7 @@ class LLM(PromptMethods):
         `InvalidRequest`, and `RequestFailed` if the engine fails.
         """
         read, _ = self._maker.read_either(prompt)
-        return self._rank(read, choices, CallOptions(cache_salt), per_token=per_token)
+        return self._rank(read, choices, CallOptions(cache_salt, lora=lora), per_token=per_token)
 
     def reset_prefix_cache(self) -> bool:
         """Evict every token that no running request needs; return True if none is left."""

@@ -24,6 +24,7 @@ from yaie.api.prompt_progress import ShowProgress, progress_bar
 from yaie.api.prompts import ReadPrompt
 from yaie.api.request_maker import NO_OPTIONS, CallOptions, RequestMaker
 from yaie.api.warmup_config import WarmupConfig
+from yaie.base.adapter_info import AdapterInfo
 from yaie.base.engine_keywords import EngineKeywords
 from yaie.base.errors import (
     ConfigError,
@@ -31,6 +32,7 @@ from yaie.base.errors import (
     YaieError,
     nearest_name_hint,
 )
+from yaie.base.queries import AdapterChanged, LoadAdapter, UnloadAdapter
 from yaie.base.renamed_settings import advice_on, is_harmless
 from yaie.base.setting_field import LARGEST_COUNT
 from yaie.base.settings import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
@@ -149,6 +151,29 @@ class LocalEngine(Described):
         """The prefix cache: `stats()`, `explain(prompt)` and `clear()`."""
         self._require_open()
         return PrefixCache(self._client.ask, self._maker)
+
+    @property
+    def adapters(self) -> tuple[AdapterInfo, ...]:
+        """The LoRA adapters that are loaded."""
+        return tuple(self._maker.adapters.values())
+
+    def load_adapter(self, name: str, folder: str | PathLike[str]) -> AdapterInfo:
+        """Load a LoRA adapter, for `lora=name` in later calls.
+
+        The engine must be made with the setting `lora`. Raises `InvalidRequest` for a name in use
+        and for an adapter that cannot be computed with this model.
+        """
+        self._require_open()
+        found = self._client.ask(LoadAdapter(name, os.fspath(folder)))
+        assert isinstance(found, AdapterChanged)
+        self._maker.adapters[name] = found.adapter
+        return found.adapter
+
+    def unload_adapter(self, name: str) -> None:
+        """Forget a LoRA adapter; running requests end as usual. Raises `UnknownModel`."""
+        self._require_open()
+        self._client.ask(UnloadAdapter(name))
+        del self._maker.adapters[name]
 
     def as_client(self) -> InProcessClient:
         """Return an asynchronous client of this engine, for `AsyncLLM` or a server.

@@ -19,6 +19,7 @@ from yaie.api.prompt_kinds import (
     naming_index,
 )
 from yaie.api.prompts import NO_CHAT_OPTIONS, ChatOptions, PromptReader, ReadPrompt
+from yaie.base.adapter_info import unknown_adapter
 from yaie.base.embedding_info import Pooling
 from yaie.base.errors import InvalidRequest
 from yaie.base.settings import EngineConfig
@@ -38,6 +39,7 @@ class CallOptions:
 
     cache_salt: str = ""
     priority: int = 0
+    lora: str = ""  # name of a loaded adapter
 
 
 NO_OPTIONS = CallOptions()
@@ -54,6 +56,7 @@ class RequestMaker:
             tokenizer, config.tool_call_parser, trust_markers=config.trust_markers
         )
         self.info = info
+        self.adapters = {each.name: each for each in info.adapters}  # that are loaded
         self._max_running = config.max_running
         self._prefix = prefix  # request id prefix
         self._numbers = itertools.count()
@@ -130,8 +133,9 @@ class RequestMaker:
             grammar=None if grammar is None else read.shape(check_schema(grammar)),
             cache_salt=options.cache_salt,
             priority=options.priority,
+            adapter=options.lora,
         )
-        validate_request(request, self.info, self._max_running)
+        self._check(request)
         return request
 
     def pooled(
@@ -144,9 +148,15 @@ class RequestMaker:
             pooling=pooling,
             cache_salt=options.cache_salt,
             priority=options.priority,
+            adapter=options.lora,
         )
-        validate_request(request, self.info, self._max_running)
+        self._check(request)
         return request
+
+    def _check(self, request: GenerationRequest) -> None:
+        if request.adapter and request.adapter not in self.adapters:
+            raise unknown_adapter(request.adapter, list(self.adapters))
+        validate_request(request, self.info, self._max_running)
 
     def answer(self, request: GenerationRequest, read: ReadPrompt) -> Answer:
         """Return the empty answer to `request`."""

@@ -57,6 +57,7 @@ class IncrementalPlan:
             segments=self._segments,
             kv_tokens_read=last.kv_tokens_read + num_rows,
             kv_tokens_unshared=last.kv_tokens_unshared + num_rows,
+            adapters=last.adapters,
         )
         return self._plan
 
@@ -95,6 +96,7 @@ class IncrementalPlan:
             segments=self._segments,
             kv_tokens_read=last.kv_tokens_read - num_keys,
             kv_tokens_unshared=last.kv_tokens_unshared - int((last.positions[~stays] + 1).sum()),
+            adapters=last.adapters[stays] if len(last.adapters) else last.adapters,
         )
 
 

@@ -51,6 +51,8 @@ class StepPlan:
     kv_tokens_unshared: int  # keys read if every sequence read its whole path by itself
     # Rows whose hidden state after the last norm is requested, ascending; they may have logits too.
     hidden_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # [rows] the number of each row's adapter, 0 for the model alone; empty if no row has one.
+    adapters: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def num_rows(self) -> int:
@@ -373,8 +375,13 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     overhead is folded into the nodes below it. Neither changes a row's keys.
     """
     layout = _Layout(cost or _DEFAULT_COST)
+    adapters: list[int] = []  # of the rows of each top
+    counts: list[int] = []
     for top in connect(selection.entries):
+        before = layout.num_rows
         layout.walk(top)
+        adapters.append(top.node.adapter)
+        counts.append(layout.num_rows - before)
     segments = layout.segments.build()
     plan = StepPlan(
         token_ids=np.array(layout.token_ids, dtype=np.int64),
@@ -386,5 +393,13 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
         kv_tokens_read=segments.num_keys,
         kv_tokens_unshared=selection.kv_tokens_unshared,
         hidden_rows=np.array(layout.hidden_rows, dtype=np.int64),
+        adapters=_spread_over_rows(adapters, counts),
     )
     return PlannedStep(plan, layout.logit_index, layout.hidden_index)
+
+
+def _spread_over_rows(adapters: list[int], counts: list[int]) -> IntArray:
+    """Return the adapter of each row; empty if all are 0."""
+    if not any(adapters):
+        return np.empty(0, dtype=np.int64)
+    return np.repeat(np.array(adapters, dtype=np.int64), counts)

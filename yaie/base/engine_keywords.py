@@ -47,6 +47,7 @@ class SettingKeywords(TypedDict, total=False):
     tool_call_parser: ToolCallParser
     chat_template: str | None
     pooling: Pooling | None
+    lora: str
     trust_markers: bool
     prefix_cache: bool
     cache_events: CacheEventKind

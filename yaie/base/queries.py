@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from yaie.base.adapter_info import AdapterInfo
+
 # Reasons why a token of a prompt has no keys and values, or has lost them.
 Cause = Literal["not_computed_yet", "evicted", "other_namespace", "never_seen"]
 EvictionReason = Literal["capacity", "flushed"]
@@ -32,6 +34,7 @@ class ExplainPrompt(msgspec.Struct, frozen=True, tag=True):
     cache_salt: str = ""
     num_shown: int = 0  # tokens to return for each cached continuation
     names_salts: bool = False  # search all namespaces of the owner, else the unsalted one
+    adapter: str = ""  # name; the third part of the namespace
 
 
 class HeldBranch(msgspec.Struct, frozen=True):
@@ -102,6 +105,7 @@ class ListBranches(msgspec.Struct, frozen=True, tag=True):
     cache_salt: str = ""
     limit: int = 50
     num_shown: int = 0  # tokens of each
+    adapter: str = ""  # name
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -210,5 +214,34 @@ class TreeView(msgspec.Struct, frozen=True, tag=True):
     seconds: float  # time that the view took the engine
 
 
-Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches | ListBlocks | ViewTree
-Answer = Explanation | CacheDescription | Flushed | Branches | Blocks | TreeView
+class LoadAdapter(msgspec.Struct, frozen=True, tag=True):
+    """Order: load a LoRA adapter for later requests."""
+
+    name: str
+    path: str  # its folder
+    replaces: bool = False  # a loaded one of that name; else it is refused
+
+
+class UnloadAdapter(msgspec.Struct, frozen=True, tag=True):
+    """Order: refuse an adapter's later requests, and free it when its last one has ended."""
+
+    name: str
+
+
+class AdapterChanged(msgspec.Struct, frozen=True, tag=True):
+    """Reply: the adapter that was loaded or unloaded."""
+
+    adapter: AdapterInfo
+
+
+Query = (
+    ExplainPrompt
+    | DescribeCache
+    | FlushCache
+    | ListBranches
+    | ListBlocks
+    | ViewTree
+    | LoadAdapter
+    | UnloadAdapter
+)
+Answer = Explanation | CacheDescription | Flushed | Branches | Blocks | TreeView | AdapterChanged

@@ -19,7 +19,7 @@ _SLOTS = "{num_slots} is the KV cache size in tokens; a block has one token"
 _AGAIN = "a preempted sequence keeps its cached tokens and recomputes the rest"
 _MEMORY = "use {memory_bytes}, or {num_slots}"
 _CHUNKS = "chunked prefill is always on; {max_step_rows} sets the chunk size"
-_NO_LORA = "LoRA adapters are not supported; merge the adapter into the model"
+_LORA = "use {lora}"
 _NO_DRAFTS = "speculative decoding is not supported"
 _NO_OFFLOAD = "weights stay on one device; {quantization} makes them smaller"
 _REASONING = "reasoning is found by the chat template"
@@ -41,7 +41,7 @@ OLD_NAMES = {
     "drain_timeout": "use {drain_s}",
     "enable_auto_tool_choice": "automatic tool choice is always on",
     "enable_chunked_prefill": _CHUNKS,
-    "enable_lora": _NO_LORA,
+    "enable_lora": _LORA,
     "enable_metrics": "/metrics is always there",
     "enable_prefix_caching": "use {prefix_cache}",
     "enable_radix_cache": "use {prefix_cache}",
@@ -59,8 +59,10 @@ OLD_NAMES = {
     "limit_mm_per_prompt": "images and audio are not supported",
     "load_format": "the format is found by the model's files",
     "log_file": "redirect standard error to a file",
-    "lora_modules": _NO_LORA,
-    "lora_paths": _NO_LORA,
+    "lora_modules": _LORA,
+    "lora_paths": _LORA,
+    "max_lora_rank": "ranks up to 256 are computed; omit it",
+    "max_loras": "a step computes with any number of adapters; omit it",
     "max_batch_size": "use {max_running}",
     "max_decode_batch_size": _ROWS,
     "max_num_batched_tokens": "use {max_step_rows}",

@@ -52,7 +52,7 @@ class ServerConfig:
         str | None, About("file of API keys, one a line, each after an optional name")
     ] = None
     admin_key: Annotated[
-        str | None, About("key for the cache administration endpoints", unset="endpoints disabled")
+        str | None, About("key for the administration endpoints", unset="endpoints disabled")
     ] = None
     share_cache: Annotated[bool, About("share cached prefixes between API keys")] = False
     max_body_bytes: Annotated[

@@ -186,6 +186,10 @@ class EngineConfig:
             unset="as the model's files say",
         ),
     ] = None
+    lora: Annotated[
+        str,
+        About("LoRA adapters as name=folder, or a folder of adapters; commas separate several"),
+    ] = ""
     trust_markers: Annotated[
         bool,
         About("tokenize chat template markers in messages and tools as control tokens"),

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 
+from yaie.base.adapter_info import AdapterInfo
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.base.sampling_fields import (
@@ -252,6 +253,8 @@ class GenerationRequest:
     pooling: Pooling | None = None
     prediction: tuple[int, ...] = ()  # the likely answer: drafts that the engine verifies
     speculate: bool = True  # False: no drafts for this request
+    adapter: str = ""  # name of a LoRA adapter; empty: the model alone
+    adapter_path: str = ""  # folder from which an engine loads it that lacks it since a restart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +264,7 @@ class ExpectedPrompt:
     token_ids: tuple[int, ...]
     owner: str = ""  # owner of the later request
     cache_salt: str = ""
+    adapter: str = ""
     # The turn as generated. Once the prompt is computed, tokens past the first `num_kept`
     # can be evicted.
     replaces: tuple[int, ...] = ()
@@ -381,5 +385,6 @@ class EngineInfo:
     max_waiting_tokens: int = 0  # queued prompt tokens beyond one step; 0 disables the limit
     eos_token_ids: tuple[int, ...] = ()
     embedding: EmbeddingInfo | None = None  # set for a model that makes embeddings
+    adapters: tuple[AdapterInfo, ...] = ()  # LoRA adapters loaded at its start
     # Sampling defaults recommended by the model's authors (temperature, top_p, ...).
     default_sampling: dict[str, int | float] = field(default_factory=dict)

@@ -6,6 +6,7 @@ or by a client in this process. It knows token ids only, never text.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import random
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from yaie.base.cache_changes import CacheChange
-from yaie.base.errors import InvariantViolated, RequestFailed, YaieError
+from yaie.base.errors import InvariantViolated, RequestFailed, UnknownModel, YaieError
 from yaie.base.queries import Answer, Query, TreeView
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
@@ -29,6 +30,7 @@ from yaie.base.types import (
     TokenDelta,
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
+from yaie.engine.engine_adapters import EngineAdapters, in_use
 from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_sampler
@@ -37,7 +39,7 @@ from yaie.engine.execution.hidden_states import hidden_states
 from yaie.engine.execution.memory import DeviceMemoryGauge
 from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.prefill_ahead import PrefillAhead
-from yaie.engine.query_answers import QueryAnswers, namespace_of, observe
+from yaie.engine.query_answers import QueryAnswers, observe
 from yaie.engine.queue.grammar_queue import GrammarQueue
 from yaie.engine.request import Request
 from yaie.engine.request_views import RequestViews
@@ -94,14 +96,19 @@ class EngineCore:
             aging=config.priority_aging,
             max_draft_tokens=config.max_draft_tokens if loaded.device.type == "cpu" else 0,
         )
-        self.info = describe_engine(config, executor, self._sampler)
+        self.adapters = EngineAdapters(executor.adapted)
+        self.adapters.load_all(config.lora)
+        self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
         self._expected = PrefillAhead(
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
         self._events = observe(self._tree, config)
         self._queries = QueryAnswers(
-            self._tree, self.scheduler.lingering.release_all, RequestViews(self.scheduler)
+            self._tree,
+            self.scheduler.lingering.release_all,
+            RequestViews(self.scheduler),
+            self.adapters,
         )
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
@@ -111,7 +118,7 @@ class EngineCore:
     def warm_up(self) -> None:
         """See `Core.warm_up`."""
         self._sampler.prepare()
-        patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0)
+        patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0, lora="")
         self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 
     # -- requests -------------------------------------------------------------------------------
@@ -174,7 +181,7 @@ class EngineCore:
         scheduler = self.scheduler
         scheduler.backlog.check_room(request, self._config, scheduler.num_free_places)
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
-        namespace = namespace_of(request.owner, request.cache_salt)
+        namespace = self.adapters.namespace_of(request)
         if not self._config.prefix_cache:
             namespace = (namespace, next(self._isolated))
         first = SamplingState(
@@ -200,6 +207,8 @@ class EngineCore:
     def step(self) -> list[TokenDelta]:
         """Compute one step; return its deltas, after the pending ones."""
         self._expected.pause()
+        if self.adapters.has_retired:
+            self.adapters.release(in_use(self.scheduler, self._grammars, self._expected))
         if self._grammars:
             self._admit_with_grammars()
         began = time.perf_counter()
@@ -308,7 +317,8 @@ class EngineCore:
         if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
             return
         if min(ids) >= 0 and max(ids) < self.info.vocab_size:
-            self._expected.add(namespace_of(prompt.owner, prompt.cache_salt), prompt)
+            with contextlib.suppress(UnknownModel):  # its adapter was unloaded meanwhile
+                self._expected.add(self.adapters.namespace_of(prompt), prompt)
 
     def use_idle_moment(self) -> bool:
         """Prepare for later steps, for some milliseconds; False if all is prepared."""

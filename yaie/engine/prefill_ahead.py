@@ -69,6 +69,10 @@ class PrefillAhead:
         tokens, replaces = as_tokens(prompt.token_ids), as_tokens(prompt.replaces)
         self._waiting.append(_Prompt(namespace, tokens, replaces, prompt.num_kept))
 
+    def namespaces(self) -> list[Hashable]:
+        """Return the namespaces of the waiting prompts."""
+        return [prompt.namespace for prompt in self._waiting]
+
     def pause(self) -> None:
         """Release the current prompt's slots for other work."""
         if self._cursor is not None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from yaie.base.errors import InvalidRequest
+from yaie.base.errors import InvalidRequest, ModelUnsupported
 from yaie.base.queries import (
+    AdapterChanged,
     Answer,
     Blocks,
     CacheDescription,
@@ -20,8 +22,10 @@ from yaie.base.queries import (
     Flushed,
     ListBlocks,
     ListBranches,
+    LoadAdapter,
     Query,
     TreeView,
+    UnloadAdapter,
     ViewTree,
 )
 from yaie.base.settings import EngineConfig
@@ -29,16 +33,15 @@ from yaie.engine.request_views import RequestViews
 from yaie.kvcache.cache_events import CacheEvents
 from yaie.kvcache.explain import explain
 from yaie.kvcache.largest_branches import largest_branches
+from yaie.kvcache.namespaces import adapter_of, namespace_of
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.tree_view import view_nodes
 
+if TYPE_CHECKING:
+    from yaie.engine.engine_adapters import EngineAdapters
+
 _MARK_S, _MOST_MARKS = 1.0, 2**14
 _MOST_SALTS = 256  # namespaces of one owner that are looked into, the newest
-
-
-def namespace_of(owner: str, cache_salt: str) -> Hashable:
-    """Return a request's namespace."""
-    return (owner, cache_salt)
 
 
 def observe(tree: RadixTree, config: EngineConfig) -> CacheEvents | None:
@@ -46,7 +49,7 @@ def observe(tree: RadixTree, config: EngineConfig) -> CacheEvents | None:
     reports: dict[str, Callable[[Hashable], bool] | None] = {
         "names": None,
         "unsalted": _is_unsalted,
-        "all": lambda namespace: True,
+        "all": lambda namespace: not adapter_of(namespace),
     }
     if config.cache_events not in reports:
         return None
@@ -59,8 +62,8 @@ def observe(tree: RadixTree, config: EngineConfig) -> CacheEvents | None:
 
 
 def _is_unsalted(namespace: Hashable) -> bool:
-    """Return True for a namespace of `namespace_of` without a salt."""
-    return isinstance(namespace, tuple) and namespace[1] == ""
+    """Return True for a namespace of `namespace_of` without a salt and without an adapter."""
+    return isinstance(namespace, tuple) and len(namespace) == 2 and namespace[1] == ""
 
 
 class ClockTimes:
@@ -104,9 +107,11 @@ class QueryAnswers:
         tree: RadixTree,
         release_lingering: Callable[[], None],
         requests: RequestViews | None = None,
+        adapters: EngineAdapters | None = None,
     ) -> None:
         """`release_lingering` unpins ended turns' paths; `requests` answers `ViewTree`."""
         self._tree = tree
+        self._adapters = adapters
         self._release_lingering = release_lingering
         self._requests = requests
         self.times = ClockTimes()
@@ -120,7 +125,7 @@ class QueryAnswers:
         elif isinstance(query, DescribeCache):
             found = _describe(tree)
         elif isinstance(query, ListBranches):
-            namespace = namespace_of(query.owner, query.cache_salt)
+            namespace = self._namespace_of(query)
             found = largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
         elif isinstance(query, ListBlocks):
             found = _list_blocks(tree, query)
@@ -130,12 +135,36 @@ class QueryAnswers:
             self.times.mark(tree.clock, now)
             self._release_lingering()
             found = Flushed(tree.clear(), tree.num_slots - tree.num_free)
+        elif isinstance(query, LoadAdapter):
+            found = self._load(query)
+        elif isinstance(query, UnloadAdapter):
+            assert self._adapters is not None
+            found = AdapterChanged(self._adapters.unload(query.name))
         else:
             raise InvalidRequest(f"{type(query).__name__} is not a query")
         return found
 
+    def _namespace_of(self, query: ExplainPrompt | ListBranches) -> Hashable:
+        if self._adapters is None:
+            return namespace_of(query.owner, query.cache_salt)
+        return self._adapters.namespace_of(query)
+
+    def _load(self, query: LoadAdapter) -> AdapterChanged:
+        assert self._adapters is not None
+        try:
+            info = self._adapters.load(query.name, query.path, replaces=query.replaces)
+        except ModelUnsupported as error:
+            raise InvalidRequest(error.message, param="lora_path") from None
+        return AdapterChanged(info)
+
     def _explain(self, query: ExplainPrompt, now: float) -> Explanation:
-        found = _explain(self._tree, query)
+        found = explain(
+            self._tree,
+            self._namespace_of(query),
+            query.token_ids,
+            elsewhere=_elsewhere(self._tree, query),
+            num_shown=query.num_shown,
+        )
         if (eviction := found.eviction) is None:
             return found
         age_s = self.times.age_s(eviction.clock, now)
@@ -167,16 +196,6 @@ class QueryAnswers:
         )
 
 
-def _explain(tree: RadixTree, query: ExplainPrompt) -> Explanation:
-    return explain(
-        tree,
-        namespace_of(query.owner, query.cache_salt),
-        query.token_ids,
-        elsewhere=_elsewhere(tree, query),
-        num_shown=query.num_shown,
-    )
-
-
 def _elsewhere(tree: RadixTree, query: ExplainPrompt) -> list[Hashable]:
     """Return the namespaces that the answer may mention."""
     if not query.names_salts:
@@ -188,7 +207,7 @@ def _of_owner(tree: RadixTree, owner: str) -> Iterator[Hashable]:
     return (
         root
         for root in reversed(tree.roots)
-        if isinstance(root, tuple) and len(root) == 2 and root[0] == owner
+        if isinstance(root, tuple) and len(root) >= 2 and root[0] == owner
     )
 
 

@@ -38,6 +38,7 @@ class Node:
     """
 
     __slots__ = (
+        "adapter",
         "chain",
         "children",
         "cursors",
@@ -57,6 +58,9 @@ class Node:
 
     def __init__(self, parent: Node | None, start: int) -> None:
         self.parent = parent  # None: a root, or a removed node
+        self.adapter: int = (
+            0 if parent is None else parent.adapter
+        )  # its number; 0: the model alone
         self.start = start  # position of the first token: the length of the path above
         self.tokens = array("i")
         self.extents = array("i")  # start, length, start, length, ...

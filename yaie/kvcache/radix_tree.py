@@ -23,6 +23,7 @@ from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
 from yaie.kvcache.eviction_log import EvictionLog
 from yaie.kvcache.ghosts import Ghosts, Wanted
 from yaie.kvcache.match import Match
+from yaie.kvcache.namespaces import adapter_of
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.release import SlotRelease
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
@@ -153,6 +154,7 @@ class RadixTree(TreeEdits):
         if node is None:
             node = self.roots[namespace] = Node(None, 0)
             self._namespaces[node] = namespace
+            node.adapter = adapter_of(namespace)
         if match.num_known < len(tokens) and match.offset < len(node.tokens):
             # Split before it is pinned: this sequence does not use the tail.
             node = self._split(node, match.offset)

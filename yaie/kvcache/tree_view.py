@@ -96,8 +96,8 @@ def owner_of(namespace: Hashable) -> tuple[str, bool]:
 
     A namespace that belongs to one request counts as salted.
     """
-    if isinstance(namespace, tuple) and len(namespace) == 2:
-        owner, salt = namespace
+    if isinstance(namespace, tuple) and len(namespace) >= 2:
+        owner, salt, *_ = namespace
         if isinstance(owner, str):
             return owner, bool(salt)
     return "", True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from yaie.base.adapter_info import AdapterInfo
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineInfo
 from yaie.engine.execution.executor import Executor
@@ -11,7 +12,12 @@ from yaie.engine.execution.executor_choice import TokenSampler
 from yaie.models.files.pooling_files import read_embedding
 
 
-def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSampler) -> EngineInfo:
+def describe_engine(
+    config: EngineConfig,
+    executor: Executor,
+    sampler: TokenSampler,
+    adapters: tuple[AdapterInfo, ...] = (),
+) -> EngineInfo:
     """Return the properties that a ready engine reports to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
@@ -49,5 +55,6 @@ def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSamp
         max_waiting_tokens=config.max_waiting_tokens,
         eos_token_ids=metadata.eos_token_ids,
         embedding=read_embedding(loaded.path, config.pooling, metadata.sizes.hidden),
+        adapters=adapters,
         default_sampling=dict(metadata.default_sampling),
     )

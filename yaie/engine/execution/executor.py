@@ -11,6 +11,7 @@ from yaie.attention.plan import StepPlan
 from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
+from yaie.models.adapters.adapter import Adapted
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
 
@@ -53,6 +54,10 @@ class Executor(Protocol):
     @property
     def attention_traits(self) -> DeviceTraits | None:
         """The device traits that the cost model uses; None if there is no choice."""
+
+    @property
+    def adapted(self) -> Adapted | None:
+        """The layers that take adapters; None if it takes none."""
 
     def compute(self, plan: StepPlan) -> RowOutputs:
         """Compute all plan rows and write their keys and values into the pool.

@@ -36,6 +36,8 @@ from yaie.models.native.packed_weights import PackedWeights
 
 log = logging.getLogger(__name__)
 
+_ADAPTED = "transformers runs the model, since adapters change its layers (--lora)"
+
 
 def choose_executor(
     loaded: LoadedModel,
@@ -58,6 +60,7 @@ def choose_executor(
     batch-invariantly with `exact`; `NotEnoughMemory` if pool or steps do not fit; `DecoderDiffers`
     if the packed weights compute something else: the model is unusable then.
     """
+    adapts = config is not None and bool(config.lora)
     attention = _open_backend(loaded, backend, exact)
     kernels = attention.kernels
     layout = attention.pool_layout(loaded.device)
@@ -66,11 +69,17 @@ def choose_executor(
         return TransformersExecutor(model, attention, PoolMemory(model, kernels, layout))
 
     if loaded.device.type == "cuda":
-        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_pack, config=config)
+        may_fuse = may_pack and not adapts
+        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_fuse, config=config)
     else:
         original = over_a_pool(loaded)
     memory = original.memory
+    if adapts and exact:
+        raise not_exact("its rows may have adapters")
     if not may_pack or kernels is None:
+        if adapts:
+            original.slower_because = _ADAPTED
+            original.accept_adapters()
         if exact:
             raise not_exact("transformers is asked to run it")
         if kernels is None and loaded.device.type == "cpu":
@@ -79,6 +88,12 @@ def choose_executor(
     if packed is not None:
         decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
         return NativeExecutor(loaded, decoder, memory)
+    if adapts:
+        original.slower_because = _ADAPTED
+        log.info("%s", _ADAPTED)
+        original.pack_linears(kernels)
+        original.accept_adapters()
+        return original
     built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
     if isinstance(built, NativeDecoder):
         return NativeExecutor(loaded, built, memory)

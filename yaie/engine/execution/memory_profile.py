@@ -24,6 +24,7 @@ from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.engine.execution.decode_graphs import MOST_ROWS
 from yaie.engine.execution.executor import Executor
 from yaie.engine.sampling.device.device_sampler import sampling_bytes
+from yaie.models.adapters.adapter_folders import estimate_adapters
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.memory_plan import fit_to_pool, format_size, plan_memory
 from yaie.process.progress import report
@@ -89,6 +90,7 @@ def size_pool(
         context_len=metadata.context_len,
         num_slots=config.num_slots,
         device=loaded.device.type,
+        adapters=estimate_adapters(config.lora),
     )
     log.info("the largest step takes %s: %s", format_size(step), plan)
     max_model_len = fit_to_pool(config, metadata.context_len, plan)

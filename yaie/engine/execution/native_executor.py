@@ -22,6 +22,7 @@ class NativeExecutor:
     graphs = None
     attention_choice = None
     attention_traits = None
+    adapted = None
 
     def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
         self.loaded = loaded

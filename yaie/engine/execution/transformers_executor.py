@@ -18,6 +18,7 @@ from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
+from yaie.models.adapters.adapted_modules import AdaptedModules
 from yaie.models.architecture.attention_hook import passing
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import has_experts
@@ -74,6 +75,7 @@ class TransformersExecutor:
         self._graphs: DecodeGraphs | None = None
         self._fused: FusedDecoder | None = None
         self.slower_because = ""
+        self.adapted: AdaptedModules | None = None
 
     @property
     def name(self) -> str:
@@ -108,6 +110,10 @@ class TransformersExecutor:
     def compute(self, plan: StepPlan) -> RowOutputs:
         """See `Executor.compute`."""
         self.memory.note_use(int(plan.slots.max(initial=-1)))
+        if self.adapted is not None and self.adapted.begin(plan.adapters):
+            outputs = self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
+            self.adapted.end()
+            return outputs
         if self._graphs is not None:
             logits = self._graphs.execute(plan)
             if logits is not None:
@@ -172,6 +178,13 @@ class TransformersExecutor:
     def use_idle_moment(self) -> bool:
         """See `Executor.use_idle_moment`."""
         return self.memory.advance()
+
+    def accept_adapters(self) -> None:
+        """Take adapters from now on, over the layers as they are."""
+        loaded = self.loaded
+        assert loaded.model is not None, "a packed model has no original"
+        dtype = torch.float32 if loaded.device.type == "cpu" else loaded.dtype
+        self.adapted = AdaptedModules(loaded.model, dtype, loaded.device)
 
     @torch.inference_mode()
     def pack_linears(self, library: Library) -> None:

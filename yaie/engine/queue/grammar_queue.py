@@ -42,6 +42,10 @@ class GrammarQueue:
     def __contains__(self, request_id: str) -> bool:
         return request_id in self._entries
 
+    def requests(self) -> list[Request]:
+        """Return the waiting requests."""
+        return [entry.request for entry in self._entries.values()]
+
     def check(self, grammar: Grammar) -> None:
         """Compile a grammar and wait for it, on any thread.
 

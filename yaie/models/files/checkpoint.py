@@ -121,8 +121,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ModelNotFound(f"{folder} is not a folder")
     if (folder / ADAPTER_CONFIG).is_file():
         raise ModelUnsupported(
-            f"{folder} is an adapter ({ADAPTER_CONFIG}), and adapters are not supported; merge it "
-            f"into its base model, or remove the file to serve the base model"
+            f"{folder} is an adapter ({ADAPTER_CONFIG}); serve its base model with "
+            f"--lora {folder}, or merge it into its base model"
         )
     path = folder / "config.json"
     if not path.is_file():
@@ -149,7 +149,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     tensors: dict[str, StoredTensor] = {}
     for path in files:
         try:
-            stored = _read_header(path)
+            stored = read_header(path)
         except OSError as error:
             raise ModelUnsupported(
                 f"{path} cannot be read: {error.strerror}", code="model_damaged"
@@ -274,7 +274,7 @@ def read_weight_map(folder: Path) -> dict[str, str]:
     return {str(tensor): str(name) for tensor, name in weight_map.items()}
 
 
-def _read_header(path: Path) -> list[StoredTensor]:
+def read_header(path: Path) -> list[StoredTensor]:
     """Return a file's tensors, after checking that they fill it exactly."""
     size = path.stat().st_size
     with path.open("rb") as file:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from yaie.base.errors import ConfigError, NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.base.types import MIN_PROMPT_LOGITS
+from yaie.models.adapters.adapter_folders import estimate_adapters
 from yaie.models.architecture.loaded_model import ModelSizes
 
 log = logging.getLogger(__name__)
@@ -39,16 +40,20 @@ class MemoryPlan:
     kv_bytes_per_token: int
     num_slots: int
     device: str
+    adapters: int = 0
 
     @property
     def nbytes(self) -> int:
-        """The sum: weights, activations and pool."""
-        return self.weights + self.activations + self.num_slots * self.kv_bytes_per_token
+        """The sum: weights, adapters, activations and pool."""
+        pool = self.num_slots * self.kv_bytes_per_token
+        return self.weights + self.adapters + self.activations + pool
 
     def __str__(self) -> str:
         pool = self.num_slots * self.kv_bytes_per_token
+        adapters = f"adapters {format_size(self.adapters)} + " if self.adapters else ""
         return (
-            f"weights {format_size(self.weights)} + activations {format_size(self.activations)} + "
+            f"weights {format_size(self.weights)} + {adapters}"
+            f"activations {format_size(self.activations)} + "
             f"KV cache {format_size(pool)} ({self.num_slots:,} slots of "
             f"{self.kv_bytes_per_token:,} bytes) = {format_size(self.nbytes)} of "
             f"{format_size(self.free)} free on {self.device}"
@@ -110,6 +115,7 @@ def plan_for(
         context_len=context_len,
         num_slots=config.num_slots,
         device=device,
+        adapters=estimate_adapters(config.lora),
     )
 
 
@@ -122,12 +128,13 @@ def plan_memory(
     context_len: int,
     num_slots: int | None,
     device: str,
+    adapters: int = 0,
 ) -> MemoryPlan:
     """Choose the number of slots, or check the configured one.
 
     Raises `NotEnoughMemory` with the sizes and, if there is one, a value that fits.
     """
-    left = free - weights - activations
+    left = free - weights - adapters - activations
     slots_that_fit = max(0, left // kv_bytes_per_token)
     chosen = num_slots
     if chosen is None:
@@ -136,7 +143,9 @@ def plan_memory(
             share = min(share, _MOST_POOL_BYTES_ON_CPU)
         most = max(_MOST_CONTEXTS * context_len, _LEAST_AUTOMATIC_SLOTS)
         chosen = min(max(0, share // kv_bytes_per_token), most)
-    plan = MemoryPlan(free, weights, activations, kv_bytes_per_token, max(chosen, 1), device)
+    plan = MemoryPlan(
+        free, weights, activations, kv_bytes_per_token, max(chosen, 1), device, adapters
+    )
     if left <= 0 or chosen < 1:
         raise NotEnoughMemory(f"the model does not fit: {plan}; use a smaller model or free memory")
     if chosen > slots_that_fit:

@@ -54,7 +54,7 @@ async def running_batches(app: FastAPI) -> AsyncIterator[None]:
         jobs = BatchJobs(
             Path(settings.batch_dir).expanduser(),
             sender_of=sender_of,
-            models=lambda: [name for model in service.models.values() for name in model.names],
+            models=lambda: [name for model in service.models.values() for name in model.all_names],
             urls=tuple(handlers),
             at_once=settings.batch_concurrency,
             max_bytes=settings.batch_bytes,

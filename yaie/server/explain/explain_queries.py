@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,15 +31,23 @@ Prompts = tuple[ExplainedPrompt, ExplainedPrompt | None]
 
 
 async def explain_prompt(
-    service: Service, request: Request, model: ServedModel, prompt: ExplainedPrompt
+    service: Service,
+    request: Request,
+    model: ServedModel,
+    prompt: ExplainedPrompt,
+    name: str | None,
 ) -> UsageExplanation:
-    """Explain how much of a prompt is cached in a model in use. Raises `EngineUnavailable`."""
+    """Explain how much of a prompt is cached in a model in use, which the body calls `name`.
+
+    Raises `EngineUnavailable`.
+    """
     query = ExplainPrompt(
         token_ids=tuple(prompt.token_ids),
         owner=service.owner(request),
         cache_salt=prompt.cache_salt,
         num_shown=NUM_SHOWN if service.shows_held(request) else 0,
         names_salts=bool(service.owner(request)),
+        adapter=model.adapters.named(name),
     )
     found = await model.client.ask(query)
     assert isinstance(found, Explanation)
@@ -56,23 +64,17 @@ async def explain_body(
 ) -> UsageExplanation:
     """Explain the prompt of a request before the request starts; `deadline` is a loop time."""
     prompt = await service.translate(model, prompt_of_body, body, deadline)
-    return await explain_prompt(service, request, model, prompt)
+    return await explain_prompt(service, request, model, prompt, body.model)
 
 
-async def count_cached(
-    service: Service,
-    request: Request,
-    model: ServedModel,
-    prompts: Sequence[tuple[int, ...]],
-    cache_salt: str,
-) -> int:
+async def count_cached(model: ServedModel, queries: Iterable[ExplainPrompt]) -> int:
     """Count the cached tokens of prompts. Raises `EngineUnavailable`."""
     cached = 0
-    for prompt in filter(None, prompts):
-        query = ExplainPrompt(token_ids=prompt, owner=service.owner(request), cache_salt=cache_salt)
+    for query in queries:
         found = await model.client.ask(query)
         assert isinstance(found, Explanation)
-        cached += min(found.num_held, len(prompt) - 1)  # the last is always computed
+        # The last is always computed.
+        cached += min(found.num_held, len(query.token_ids) - 1)
     return cached
 
 

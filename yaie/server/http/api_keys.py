@@ -22,7 +22,9 @@ from yaie.server.http.http_errors import error_response, route_path
 
 logger = logging.getLogger(__name__)
 
-ADMIN_PATHS = frozenset({"/v1/cache/flush"})  # check the admin key themselves
+ADMIN_PATHS = frozenset(  # check the admin key themselves
+    {"/v1/cache/flush", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"}
+)
 _NAME_DIGITS = 16
 
 
@@ -140,3 +142,13 @@ def has_admin_key(scope: Scope, admin_key: str | None) -> bool:
     if not admin_key:
         return False
     return any(hmac.compare_digest(key, admin_key.encode()) for key in read_keys(scope))
+
+
+def require_admin(scope: Scope, admin_key: str | None, what: str) -> None:
+    """Raise `AuthenticationFailed` unless a request has the admin key; `what` it is for."""
+    if not admin_key:
+        raise AuthenticationFailed(f"{what} is disabled; start the server with YAIE_ADMIN_KEY")
+    if not has_admin_key(scope, admin_key):
+        raise AuthenticationFailed(
+            "the admin key is wrong or missing; send Authorization: Bearer <YAIE_ADMIN_KEY>"
+        )

@@ -138,6 +138,11 @@ class ResponseCache:
         """Bytes of all answers."""
         return self._shares.num_bytes
 
+    def clear(self) -> None:
+        """Forget all answers: a name has another model."""
+        for key in list(self._entries):
+            self._remove(key)
+
     def submitter(self, model: str, client: Submitter, call: Call) -> Submitter:
         """Return the submitter for a call: the engine, a recorder of it, or the cache."""
         if not self._most_bytes or not _is_deterministic(call):

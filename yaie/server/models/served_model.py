@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from yaie.base.errors import (
+    ConfigError,
     EngineDied,
     EngineDraining,
     EngineStarting,
@@ -33,6 +34,7 @@ from yaie.client.engine_client import EngineClient
 from yaie.models.load.folder import names_repository, open_folder
 from yaie.models.load.folder_process import find_folder
 from yaie.server.metrics.prometheus import Snapshot
+from yaie.server.models.served_adapters import ServedAdapters, spellings
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.translator import Translator
 from yaie.text.chat_template import ChatTemplate
@@ -43,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 Files = tuple[tuple[str, int, int], ...]  # path, size and time of the last change, each
-LATEST = ":latest"  # tag that Ollama's clients add to a name without one
 
 
 class Residence(enum.Enum):
@@ -77,6 +78,7 @@ class ServedModel:
     ) -> None:
         self.name = config.model_name
         self.names = config.model_names  # in requests, the first one included
+        self.adapters = ServedAdapters(config.lora)
         self.root = config.source  # the repository or folder that the settings name
         self.created = int(time.time())  # unix time, seconds
         self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded
@@ -185,6 +187,11 @@ class ServedModel:
         """Tokenizer, once `check_available` has passed."""
         assert self._tokenizer is not None
         return self._tokenizer
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names in requests: the model's, then its adapters'."""
+        return (*self.names, *self.adapters)
 
     async def load(self, memory_bytes: int | None = None) -> None:
         """Start the engine within `memory_bytes`, by default as the settings say.
@@ -329,19 +336,33 @@ def _sentence(fact: str, reason: str, advice: str = "") -> str:
 
 
 def find_model(models: Collection[ServedModel], name: str) -> ServedModel:
-    """Return the model with a name, which may have or lack the tag `:latest`.
+    """Return the model with a name, or with an adapter of that name.
+
+    The name may have or lack the tag `:latest`.
 
     Raises `UnknownModel`.
     """
-    bare = name.removesuffix(LATEST)
-    for wanted in (name, bare, bare + LATEST):
+    for wanted in spellings(name):
         for model in models:
-            if wanted in model.names:
+            if wanted in model.all_names:
                 return model
-    names = ", ".join(repr(each) for model in models for each in model.names)
+    names = ", ".join(repr(each) for model in models for each in model.all_names)
     raise UnknownModel(
         f"the model {name[:100]!r} is not served here; this server has {names}", param="model"
     )
+
+
+def check_adapter_names(models: Collection[ServedModel]) -> None:
+    """Raise `ConfigError` if an adapter has the name of a model or of another model's adapter."""
+    taken = [name for model in models for name in model.names]
+    for model in models:
+        for name in model.adapters:
+            if name in taken:
+                raise ConfigError(
+                    f"lora: the name {name!r} is taken; write name=folder with another name",
+                    param="lora",
+                )
+            taken.append(name)
 
 
 def snapshots_of(models: Mapping[str, ServedModel], state: EngineState) -> dict[str, Snapshot]:

@@ -24,6 +24,7 @@ from yaie.base.types import EngineState
 from yaie.client.engine_client import EngineClient
 from yaie.server.http.api_keys import Keyring
 from yaie.server.http.http_errors import timeout_error
+from yaie.server.metrics.adapter_metrics import AdapterMetrics
 from yaie.server.metrics.prometheus import Metrics, Snapshot
 from yaie.server.metrics.service_collector import ServiceCollector, ServiceFacts
 from yaie.server.metrics.status import ServerStatus, StatusLog, status_of
@@ -32,7 +33,13 @@ from yaie.server.models.model_pool import ModelPool
 from yaie.server.models.next_turn_prefill import NextTurnPrefill
 from yaie.server.models.request_hook import RequestHook
 from yaie.server.models.response_cache import ResponseCache
-from yaie.server.models.served_model import Residence, ServedModel, find_model, snapshots_of
+from yaie.server.models.served_model import (
+    Residence,
+    ServedModel,
+    check_adapter_names,
+    find_model,
+    snapshots_of,
+)
 from yaie.server.replies.delivery import unless_gone
 from yaie.server.replies.detokenize_budget import DetokenizeBudget
 from yaie.server.replies.ended_call import EndedCall
@@ -83,6 +90,7 @@ class Service:
         registry = self.metrics.registry
         self.response_cache = ResponseCache(settings, registry)
         ServiceCollector(self._facts, self.rate).register(registry)
+        self._adapter_metrics = AdapterMetrics(registry)
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
         self.active = ActiveCalls()
@@ -97,6 +105,7 @@ class Service:
             ServedModel(config, make_client, self.run_in_thread, RequestDefaults.of(settings))
             for config in engine_configs(settings)
         ]
+        check_adapter_names(served)
         self.models = {model.name: model for model in served}
         self.model_pool = ModelPool(served, settings.memory_bytes, settings.unload_idle_s)
 
@@ -355,6 +364,9 @@ class Service:
 
         def forget(ended: EndedCall) -> None:
             self.active.discard(generation)
+            if adapter := call.requests[0].adapter:
+                lost = ended.is_lost
+                self._adapter_metrics.note(model.name, adapter, ended.usage, is_lost=lost)
             self.next_turn_prefill.add(client, ended.turn)
             if self.active.is_idle:
                 self.next_turn_prefill.resume()

@@ -11,7 +11,8 @@ from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.models.files.gguf.hf_folder import LINK
-from yaie.server.models.served_model import LATEST, ServedModel
+from yaie.server.models.served_adapters import LATEST
+from yaie.server.models.served_model import ServedModel
 from yaie.server.ollama.ollama_reply import timestamp
 from yaie.server.schemas.ollama_replies import (
     OllamaCapability,
@@ -35,7 +36,7 @@ def tagged(name: str) -> str:
 
 def list_model(model: ServedModel) -> Iterator[OllamaListedModel]:
     """Yield the entry of a model for each of its names."""
-    for name in model.names:
+    for name in model.all_names:
         yield OllamaListedModel(
             name=tagged(name),
             model=tagged(name),

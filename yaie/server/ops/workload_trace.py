@@ -63,11 +63,14 @@ class WorkloadTrace(RequestHook):
         try:
             for usage, request in zip(ended.usages, ended.call.requests, strict=True):
                 ids = request.prompt_token_ids
+                namespace = f"{request.owner}\0{request.cache_salt}"
+                if request.adapter:
+                    namespace += f"\0{request.adapter}"
                 line = {
                     "timestamp": at_ms,
                     "input_length": len(ids),
                     "output_length": usage.completion_tokens,
-                    "hash_ids": self._hashes(f"{request.owner}\0{request.cache_salt}", ids),
+                    "hash_ids": self._hashes(namespace, ids),
                     "block_size": BLOCK_LEN,
                 }
                 self._file.write(json.dumps(line) + "\n")

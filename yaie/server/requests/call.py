@@ -34,6 +34,8 @@ class Caller:
     owner: str = ""  # cached prefixes are shared among requests with one owner
     least_priority: int | None = None  # lowest priority number allowed; None sets no limit
     model: str | None = None  # the name by which the client knows the model
+    adapter: str = ""  # name of the LoRA adapter that the request names as its model
+    adapter_path: str = ""
 
     def limit_priority(self, wanted: int) -> int:
         """Return the priority number of a request that wants `wanted`."""
@@ -175,7 +177,12 @@ class EndedTurn:
             names_results=turn.names_results,
         )
         prompts = [
-            ExpectedPrompt(token_ids=tuple(ids), owner=request.owner, cache_salt=request.cache_salt)
+            ExpectedPrompt(
+                token_ids=tuple(ids),
+                owner=request.owner,
+                cache_salt=request.cache_salt,
+                adapter=request.adapter,
+            )
             for ids in found
         ]
         if prompts:

@@ -58,6 +58,8 @@ def make_embedding_call(
                 priority=caller.limit_priority(body.priority or 0),
                 queue_timeout_s=body.queue_timeout_s,
                 pooling=how.pooling,
+                adapter=caller.adapter,
+                adapter_path=caller.adapter_path,
             )
         )
     return Call(

@@ -309,6 +309,8 @@ class Translator:
                 priority=priority,
                 queue_timeout_s=body.queue_timeout_s,
                 speculate=body.speculate is not False,
+                adapter=self._caller.adapter,
+                adapter_path=self._caller.adapter_path,
             )
             for at, prompt in enumerate(prompts)
         )

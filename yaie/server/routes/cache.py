@@ -10,7 +10,6 @@ from fastapi import APIRouter, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from yaie.base.errors import AuthenticationFailed
 from yaie.base.queries import (
     Answer,
     Branches,
@@ -23,7 +22,7 @@ from yaie.base.queries import (
 from yaie.base.types import EngineState
 from yaie.server.explain.explain_queries import Prompts, both_prompts, explain_prompt
 from yaie.server.explain.explanation import NUM_SHOWN, compare_prompts
-from yaie.server.http.api_keys import has_admin_key
+from yaie.server.http.api_keys import require_admin
 from yaie.server.http.body import json_reply, read_body
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -71,7 +70,7 @@ async def explain_cache(request: Request) -> Response:
         with await service.use(model, request.receive, deadline):
             work = service.translate(model, _prompts, body, deadline)
             prompt, other = await unless_gone(request.receive, work)
-            explaining = explain_prompt(service, request, model, prompt)
+            explaining = explain_prompt(service, request, model, prompt, body.model)
             found = await unless_gone(request.receive, explaining)
     except (ClientDisconnect, ClientGone):
         return Response(status_code=CLIENT_CLOSED)
@@ -104,6 +103,7 @@ async def list_cache_branches(request: Request) -> Response:
                 cache_salt=body.cache_salt or "",
                 limit=body.check_limit(),
                 num_shown=NUM_SHOWN if service.shows_held(request) else 0,
+                adapter=model.adapters.named(body.model),
             )
             found = await unless_gone(request.receive, model.client.ask(query))
     except (ClientDisconnect, ClientGone):
@@ -153,7 +153,7 @@ async def flush_cache(request: Request) -> Response:
     Computed tokens of all namespaces are lost; answers stay the same.
     """
     service: Service = request.app.state.service
-    _check_admin(request, service.settings.admin_key)
+    require_admin(request.scope, service.settings.admin_key, "cache administration")
     evicted = kept = 0
     for _, found in await _of_loaded(service, FlushCache()):
         assert isinstance(found, Flushed)
@@ -169,15 +169,3 @@ async def _of_loaded(service: Service, query: Query) -> list[tuple[ServedModel, 
         service.check_available(service.model())
     answers = await asyncio.gather(*(model.client.ask(query) for model in loaded))
     return list(zip(loaded, answers, strict=True))
-
-
-def _check_admin(request: Request, admin_key: str | None) -> None:
-    """Raise `AuthenticationFailed` unless a request has the admin key."""
-    if not admin_key:
-        raise AuthenticationFailed(
-            "cache administration is disabled; start the server with YAIE_ADMIN_KEY"
-        )
-    if not has_admin_key(request.scope, admin_key):
-        raise AuthenticationFailed(
-            "the admin key is wrong or missing; send Authorization: Bearer <YAIE_ADMIN_KEY>"
-        )

@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
+from yaie.base.queries import ExplainPrompt
 from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
@@ -177,7 +178,14 @@ class Endpoint(Generic[Body]):
         tenant = getattr(request.state, "tenant", "") or body.tenant
         # The answer has the name that the client knows.
         name = body.model or read.model.name
-        caller = Caller(tenant=tenant, owner=service.owner(request), model=name)
+        adapter = read.model.adapters.named(body.model)
+        caller = Caller(
+            tenant=tenant,
+            owner=service.owner(request),
+            model=name,
+            adapter=adapter,
+            adapter_path=read.model.adapters.folder_of(adapter),
+        )
         for hook in service.hooks:
             caller = hook.identify(request, caller)
         with trace_of(request.scope).step("translate"):
@@ -308,7 +316,16 @@ class TokenEndpoint(Generic[Body]):
                 work = service.translate(model, self.work, body, deadline)
                 found = await unless_gone(request.receive, work)
                 if found.prompts:
-                    asked = count_cached(service, request, model, found.prompts, found.cache_salt)
+                    queries = [
+                        ExplainPrompt(
+                            token_ids=prompt,
+                            owner=service.owner(request),
+                            cache_salt=found.cache_salt,
+                            adapter=model.adapters.named(body.model),
+                        )
+                        for prompt in filter(None, found.prompts)
+                    ]
+                    asked = count_cached(model, queries)
                     cached = await unless_gone(request.receive, asked)
                     assert isinstance(found.reply, CachedTokenCount)
                     found.reply.cached_tokens = cached

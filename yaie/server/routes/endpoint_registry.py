@@ -21,6 +21,7 @@ from yaie.base.settings import Settings
 from yaie.server.http.middleware import METRICS, OPEN_PATHS
 from yaie.server.routes import (
     about,
+    adapters,
     batches,
     cache,
     completions,
@@ -53,6 +54,7 @@ _ROUTERS = (
     batches.router,
     cache.router,
     models.router,
+    adapters.router,
     ollama.models_router,
     ollama.about_router,
     health.router,

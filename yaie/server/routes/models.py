@@ -40,6 +40,8 @@ AGENT_INSTRUCTIONS = (
 
 def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
     card = ModelCard(id=name, created=model.created, root=model.root)
+    if adapter := model.adapters.named(name):
+        card.root, card.parent = model.adapters.folder_of(adapter), model.name
     if (info := model.info) is not None:
         card.max_model_len = info.max_model_len
         card.architecture = info.architecture
@@ -129,7 +131,7 @@ async def list_models(request: Request) -> Response:
     the catalogue that Codex reads.
     """
     service: Service = request.app.state.service
-    named = [(model, name) for model in service.models.values() for name in model.names]
+    named = [(model, name) for model in service.models.values() for name in model.all_names]
     if is_of_messages(request.scope):
         page = _messages_page(
             [_messages_card(model, name) for model, name in named], request.query_params

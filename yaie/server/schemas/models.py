@@ -51,9 +51,9 @@ class ModelCard(ReplyStruct, kw_only=True):
     permission: tuple[()] = ()
     """Empty, for clients that read OpenAI's older form."""
     root: str
-    """Repository or folder that the settings name."""
-    parent: None = None
-    """Model of an adapter, as in vLLM."""
+    """Repository or folder that the settings name; the folder of an adapter."""
+    parent: str | None = None
+    """Model that an adapter changes, as in vLLM; null for a model."""
     max_model_len: int | None = None
     """Longest prompt plus completion, in tokens."""
     default_max_tokens: int | None = None

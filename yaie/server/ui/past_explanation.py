@@ -37,6 +37,7 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
         owner=call.owner,
         cache_salt=call.cache_salt,
         num_shown=_NUM_AFTER,
+        adapter=call.adapter,
     )
     found = await model.client.ask(query)
     assert isinstance(found, Explanation)

@@ -33,6 +33,7 @@ class RecentCall:
     owner: str
     tenant: str
     cache_salt: str
+    adapter: str
     token_ids: tuple[int, ...]
     num_prompt: int
     num_cached: int
@@ -90,6 +91,7 @@ class RecentCalls(RequestHook):
                 owner=first.owner,
                 tenant=first.tenant,
                 cache_salt=first.cache_salt,
+                adapter=first.adapter,
                 token_ids=tuple(first.prompt_token_ids),
                 num_prompt=usage.prompt_tokens,
                 num_cached=usage.cached_tokens,

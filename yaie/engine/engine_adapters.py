@@ -1,0 +1,122 @@
+"""Engine adapters: the LoRA adapters of one engine, by the names in requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Iterator
+from pathlib import Path
+
+from yaie.base.adapter_info import AdapterInfo, unknown_adapter
+from yaie.base.errors import InvalidRequest, ModelUnsupported
+from yaie.base.queries import ExplainPrompt, ListBranches
+from yaie.base.types import ExpectedPrompt, GenerationRequest
+from yaie.engine.prefill_ahead import PrefillAhead
+from yaie.engine.queue.grammar_queue import GrammarQueue
+from yaie.engine.scheduler import Scheduler
+from yaie.kvcache.namespaces import adapter_of, namespace_of
+from yaie.models.adapters.adapter import Adapted, Adapter, read_adapter
+from yaie.models.adapters.adapter_folders import find_adapters
+
+log = logging.getLogger(__name__)
+
+Namespaced = GenerationRequest | ExpectedPrompt | ExplainPrompt | ListBranches
+
+
+class EngineAdapters:
+    """Loaded adapters by name. An unloaded one stays in memory while a request computes with it."""
+
+    def __init__(self, adapted: Adapted | None) -> None:
+        """`adapted`: None for an engine whose layers take no adapters."""
+        self._adapted = adapted
+        self._by_name: dict[str, Adapter] = {}
+        self._retired: dict[int, Adapter] = {}
+
+    def load_all(self, setting: str) -> None:
+        """Load the adapters that the setting `lora` lists. Raises `StartupError`."""
+        for name, folder in find_adapters(setting).items():
+            self.load(name, str(folder))
+
+    def load(self, name: str, folder: str, *, replaces: bool = False) -> AdapterInfo:
+        """Load an adapter; `replaces` allows the name of a loaded one.
+
+        Raises `InvalidRequest` for a name in use and for an engine without adapters,
+        `ModelUnsupported` for an adapter that cannot be computed here.
+        """
+        adapted = self._adapted
+        if adapted is None:
+            raise InvalidRequest(
+                "this engine computes no adapters; start it with --lora FOLDER, which may be an "
+                "empty folder",
+                param="lora_path",
+            )
+        if name in self._by_name and not replaces:
+            raise InvalidRequest(
+                f"the adapter {name!r} is loaded already; unload it, or choose another name",
+                param="lora_name",
+            )
+        found = read_adapter(name, Path(folder), adapted)
+        known = self._held().get(found.number)
+        if known is None:
+            adapted.add(found)
+        elif known.info.digest != found.info.digest:
+            raise ModelUnsupported(f"the digest of {folder} collides with {known.info.path}")
+        if name in self._by_name:
+            self.unload(name)
+        self._retired.pop(found.number, None)
+        self._by_name[name] = found
+        log.info("loaded the adapter %s: rank %d of %s", name, found.info.rank, folder)
+        return found.info
+
+    def unload(self, name: str) -> AdapterInfo:
+        """Forget an adapter for new requests; `release` frees it. Raises `UnknownModel`."""
+        found = self._find(name)
+        del self._by_name[name]
+        if all(each.number != found.number for each in self._by_name.values()):
+            self._retired[found.number] = found
+        return found.info
+
+    def release(self, in_use: Iterable[Hashable]) -> None:
+        """Free unloaded adapters, except the adapters of namespaces in use."""
+        numbers = set(map(adapter_of, in_use))
+        for number in self._retired.keys() - numbers:
+            del self._retired[number]
+            assert self._adapted is not None
+            self._adapted.remove(number)
+
+    @property
+    def has_retired(self) -> bool:
+        """True if an unloaded adapter is still in memory."""
+        return bool(self._retired)
+
+    @property
+    def infos(self) -> tuple[AdapterInfo, ...]:
+        """The loaded adapters."""
+        return tuple(each.info for each in self._by_name.values())
+
+    def namespace_of(self, of: Namespaced) -> Hashable:
+        """Return the namespace of a request, prompt or query. Raises `UnknownModel`."""
+        number = 0
+        if of.adapter:
+            path = of.adapter_path if isinstance(of, GenerationRequest) else ""
+            if path and of.adapter not in self._by_name:
+                self.load(of.adapter, path)
+            number = self._find(of.adapter).number
+        return namespace_of(of.owner, of.cache_salt, number)
+
+    def _find(self, name: str) -> Adapter:
+        found = self._by_name.get(name)
+        if found is None:
+            raise unknown_adapter(name, list(self._by_name))
+        return found
+
+    def _held(self) -> dict[int, Adapter]:
+        return self._retired | {each.number: each for each in self._by_name.values()}
+
+
+def in_use(
+    scheduler: Scheduler, grammars: GrammarQueue, expected: PrefillAhead
+) -> Iterator[Hashable]:
+    """Yield the namespaces of an engine's requests and expected prompts."""
+    for request in (*scheduler.requests.values(), *grammars.requests()):
+        yield request.namespace
+    yield from expected.namespaces()

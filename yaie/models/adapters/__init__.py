@@ -1,0 +1,1 @@
+"""LoRA adapters: their files, their weights, and the layers that they change."""

@@ -1,0 +1,65 @@
+"""Folders of adapters, as the setting `lora` lists them.
+
+`sql=/adapters/sql, /adapters`: commas separate entries. An entry is name=folder, an adapter's
+folder, or a folder of such folders, whose names are then the adapters' names. Torch-free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from math import prod
+from pathlib import Path
+
+from yaie.base.errors import ConfigError, ModelUnsupported
+from yaie.models.files.checkpoint import ADAPTER_CONFIG, read_header
+
+WEIGHTS = "adapter_model.safetensors"
+
+
+def find_adapters(text: str) -> dict[str, Path]:
+    """Return the adapters' folders by name. Raises `ConfigError` with the wrong entry."""
+    found: dict[str, Path] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        for name, folder in _read_entry(entry):
+            if name in found and found[name] != folder:
+                raise _wrong(entry, f"repeats the name {name!r}; give each adapter its name")
+            found[name] = folder
+    return found
+
+
+def estimate_adapters(text: str) -> int:
+    """Return the bytes of the adapters that `text` lists, once loaded, as if in float32.
+
+    Raises `ConfigError`. Files that cannot be read count as nothing: the load refuses them.
+    """
+    total = 0
+    for folder in find_adapters(text).values():
+        with contextlib.suppress(ModelUnsupported, OSError):
+            tensors = read_header(folder / WEIGHTS)
+            total += sum(4 * prod(tensor.shape) for tensor in tensors)
+    return total
+
+
+def _read_entry(entry: str) -> list[tuple[str, Path]]:
+    name, separator, path = (part.strip() for part in entry.partition("="))
+    if separator and "/" not in name and not Path(entry).exists():
+        if not name or not path:
+            raise _wrong(entry, "must be name=folder, such as sql=/adapters/sql")
+        folder = Path(path).expanduser()
+        if not _is_adapter(folder):
+            raise _wrong(entry, f"names a folder without {ADAPTER_CONFIG}; give an adapter's")
+        return [(name, folder)]
+    folder = Path(entry).expanduser()
+    if not folder.is_dir():
+        raise _wrong(entry, "is not a folder; give name=folder, or a folder of adapters")
+    if _is_adapter(folder):
+        return [(folder.resolve().name, folder)]
+    return [(each.name, each) for each in sorted(folder.iterdir()) if _is_adapter(each)]
+
+
+def _is_adapter(folder: Path) -> bool:
+    return (folder / ADAPTER_CONFIG).is_file()
+
+
+def _wrong(entry: str, problem: str) -> ConfigError:
+    return ConfigError(f"lora: {entry[:200]!r} {problem}", param="lora")
