@@ -65,7 +65,7 @@ def test_refused_by_name(model_type: str) -> None:
             "does not cover it",
         ),
         (
-            {"architectures": ["LlamaForSequenceClassification"], "model_type": "llama"},
+            {"architectures": ["LlamaForTokenClassification"], "model_type": "llama"},
             "only LlamaForCausalLM of that family",
         ),
         ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "method hqq is not served"),

@@ -395,7 +395,7 @@ def test_a_bad_request_id_is_replaced(http: TestClient, asked: str) -> None:
         ("/embeddings", "did you mean '/v1/embeddings'?"),
         ("/v1/filesystem", "see /docs for the endpoints"),
         ("/v1/images/generations", GENERATING),
-        ("/v1/rerank", GENERATING),
+        ("/v1/classify", GENERATING),
         ("/responses", "did you mean '/v1/responses'?"),
         ("/v2", "see /docs for the endpoints"),
     ],

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ranking_model import make_reranker
 from tests.server.real_server import Server
 
 FOLDER = Path(__file__).resolve().parent
@@ -29,18 +30,21 @@ pytestmark = [
 
 @pytest.mark.parametrize("has_batches", [True, False])
 def test_every_answer_is_the_documented_one(
-    has_batches: bool, start: Callable[..., Server], tmp_path: Path
+    has_batches: bool, model: Path, start: Callable[..., Server], tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "batches") if has_batches else ""
-    server = start(
-        YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false", YAIE_BATCH_DIR=folder, YAIE_POOLING="last"
-    )
+    variables = {"YAIE_AUDIT": "false", "YAIE_BATCH_DIR": folder}
+    if has_batches:
+        server = start(YAIE_MAX_MODEL_LEN="128", YAIE_POOLING="last", **variables)
+    else:
+        reranker = make_reranker(model, tmp_path / "reranker")
+        server = start(reranker, YAIE_MAX_MODEL_LEN="320", **variables)
     server.wait_ready()
     command = [
         *(str(PROGRAM), "--config-file", str(FOLDER / "schemathesis.toml"), "--no-color"),
         *("run", f"{server.url}/openapi.json", "--max-examples", EXAMPLES),
         *("--request-timeout", "60", "--continue-on-failure", "--seed", "1"),
-        *(() if has_batches else ("--include-path-regex", "/v1/(files|batches)")),
+        *(() if has_batches else ("--include-path-regex", "/v1/(files|batches|rerank|score)")),
     ]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(FOLDER / "schemathesis_hooks.py")}
     ran = subprocess.run(

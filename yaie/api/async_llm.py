@@ -28,6 +28,8 @@ from yaie.api.prompt_kinds import (
     samplings_of,
 )
 from yaie.api.prompts import ChatOptions, ReadPrompt
+from yaie.api.ranking import Ranking, Scores
+from yaie.api.ranking_call import RankingCall
 from yaie.api.request_maker import CallOptions, RequestMaker, Tools
 from yaie.base.engine_keywords import EngineKeywords
 from yaie.base.errors import EngineUnavailable, YaieError
@@ -44,7 +46,7 @@ from yaie.text.tokenizer import Tokenizer, load_tokenizer
 if TYPE_CHECKING:
     from yaie.api.llm import LLM
 
-_TEXTS_AT_ONCE = 1024  # of a call for embeddings; the default queue takes four times as many
+_TEXTS_AT_ONCE = 1024  # of a call for vectors or scores; the default queue takes four times as many
 
 Samplings = Sampling | Sequence[Sampling]
 Grammars = GrammarLike | Sequence[GrammarLike | None] | None
@@ -246,11 +248,66 @@ class AsyncLLM(Described):
             truncate=truncate,
             options=CallOptions(cache_salt, priority, lora),
         )
-        answers = iter(call.answers.items())
-        while part := dict(itertools.islice(answers, _TEXTS_AT_ONCE)):
+        await self._run_pooled(call.answers)
+        return call.result()
+
+    async def rerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        top_n: int | None = None,
+        instruction: str | None = None,
+        truncate: bool = False,
+        cache_salt: str = "",
+        priority: int = 0,
+        lora: str = "",
+    ) -> Ranking:
+        """Return the best documents for a query. As `LLM.rerank`."""
+        options = CallOptions(cache_salt, priority, lora)
+        return (await self._rank(query, documents, instruction, truncate, options)).ranking(top_n)
+
+    async def score(
+        self,
+        text_1: str | Sequence[str],
+        text_2: str | Sequence[str],
+        *,
+        instruction: str | None = None,
+        truncate: bool = False,
+        cache_salt: str = "",
+        priority: int = 0,
+        lora: str = "",
+    ) -> Scores:
+        """Return the scores of pairs of texts. As `LLM.score`."""
+        options = CallOptions(cache_salt, priority, lora)
+        return (await self._rank(text_1, text_2, instruction, truncate, options)).scores()
+
+    async def _rank(
+        self,
+        queries: str | Sequence[str],
+        documents: str | Sequence[str],
+        instruction: str | None,
+        truncate: bool,
+        options: CallOptions,
+    ) -> RankingCall:
+        await self.start()
+        call = await asyncio.to_thread(
+            RankingCall,
+            self._maker,
+            queries,
+            documents,
+            instruction=instruction,
+            truncate=truncate,
+            options=options,
+        )
+        await self._run_pooled(call.answers)
+        return call
+
+    async def _run_pooled(self, answers: Mapping[str, Answer]) -> None:
+        left = iter(answers.items())
+        while part := dict(itertools.islice(left, _TEXTS_AT_ONCE)):
             async for _ in self.grow(part):
                 pass
-        return call.result()
 
     async def reset_prefix_cache(self) -> bool:
         """Evict every token that no running request needs; return True if none is left."""

@@ -12,12 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from yaie.api.embedding import Embeddings, Texts
-from yaie.api.embedding_call import EmbeddingCall
 from yaie.api.fork import Fork
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import CompletionOutput, RequestOutput, StreamPiece
 from yaie.api.persistence import SavedEngine
+from yaie.api.pooled_methods import PooledMethods
 from yaie.api.prompt_kinds import (
     GrammarLike,
     Message,
@@ -27,7 +26,7 @@ from yaie.api.prompt_kinds import (
     samplings_of,
 )
 from yaie.api.prompt_methods import PromptMethods
-from yaie.api.prompt_progress import ShowProgress, progress_bar
+from yaie.api.prompt_progress import ShowProgress
 from yaie.api.prompts import ChatOptions, ReadPrompt
 from yaie.api.ranked_choice import (
     Choice,
@@ -47,7 +46,7 @@ from yaie.text.answer import Answer
 __all__ = ["LLM", "CompletionOutput", "Engine", "RequestOutput", "StreamPiece"]
 
 
-class LLM(PromptMethods):
+class LLM(PooledMethods, PromptMethods):
     """One loaded model. Free it with `close()` or use it as a context manager.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. The
@@ -188,42 +187,6 @@ class LLM(PromptMethods):
         async for _ in in_thread(run):
             pass
         return outputs
-
-    def embed(
-        self,
-        texts: Texts,
-        *,
-        prompt_name: str | None = None,
-        dimensions: int | None = None,
-        truncate: bool = False,
-        progress: ShowProgress = True,
-        cache_salt: str = "",
-        priority: int = 0,
-        lora: str = "",
-    ) -> Embeddings:
-        """Return the vectors of texts, by an embedding model or with the setting `pooling`.
-
-        A text is a string or a list of token ids. `prompt_name` names the model's prompt before
-        each text, such as "query". `dimensions` keeps the first numbers of each vector, and
-        `truncate` cuts strings beyond the context. Raises `InvalidRequest` for a wrong text, and
-        the error of the engine.
-        """
-        self._require_open()
-        call = EmbeddingCall(
-            self._maker,
-            texts,
-            prompt_name=prompt_name,
-            dimensions=dimensions,
-            truncate=truncate,
-            options=CallOptions(cache_salt, priority, lora),
-        )
-        with (
-            closing(self._grow(call.answers)) as deltas,
-            progress_bar(len(call.answers), progress) as show,
-        ):
-            for delta in deltas:
-                show(0, call.answers[delta.request_id].is_over)
-        return call.result()
 
     def fork(
         self, prefix: Prompt | Sequence[Message], *, cache_salt: str = "", lora: str = ""

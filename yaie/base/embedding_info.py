@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Pooling = Literal["last", "mean"]  # of the hidden rows of a text's tokens
+# Of the hidden rows of a text's tokens: the last row, the mean, or a reranker's score by the last.
+Pooling = Literal["last", "mean", "score"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,7 +182,7 @@ class EngineConfig:
     pooling: Annotated[
         Pooling | None,
         About(
-            "also serve embeddings, pooled from a generating model's hidden states",
+            "also embed by a generating model's hidden states (last, mean), or rerank (score)",
             unset="as the model's files say",
         ),
     ] = None

@@ -18,6 +18,7 @@ import msgspec
 from yaie.base.adapter_info import AdapterInfo
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestError, nearest_name_hint
+from yaie.base.ranking_info import RankingInfo
 from yaie.base.sampling_fields import (
     Biases,
     Bool,
@@ -249,7 +250,7 @@ class GenerationRequest:
     submission: int = 0  # set by clients; distinguishes successive requests with one id
     # Last prompt tokens that are output of an earlier run, which this one continues.
     num_resumed: int = 0
-    # Ends after the prompt: the answer is the pooled hidden row of its tokens, and no text.
+    # Ends after the prompt: the answer is the pooled row of its tokens, and no text.
     pooling: Pooling | None = None
     prediction: tuple[int, ...] = ()  # the likely answer: drafts that the engine verifies
     speculate: bool = True  # False: no drafts for this request
@@ -386,5 +387,6 @@ class EngineInfo:
     eos_token_ids: tuple[int, ...] = ()
     embedding: EmbeddingInfo | None = None  # set for a model that makes embeddings
     adapters: tuple[AdapterInfo, ...] = ()  # LoRA adapters loaded at its start
+    ranking: RankingInfo | None = None  # set for a reranker
     # Sampling defaults recommended by the model's authors (temperature, top_p, ...).
     default_sampling: dict[str, int | float] = field(default_factory=dict)

@@ -25,6 +25,7 @@ from yaie.cli import (
     failures,
     models,
     quantize,
+    rerank,
     run,
     running,
     serve,
@@ -56,6 +57,7 @@ app.command("chat")(chat.chat)
 app.command("serve")(serve.serve)
 app.command("batch")(batch.batch)
 app.command("embed")(embed.embed)
+app.command("rerank")(rerank.rerank)
 app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
 app.add_typer(cache.app, name="cache")
@@ -80,8 +82,8 @@ def print_version() -> None:
 
 
 COMMANDS = (
-    *("run", "chat", "serve", "batch", "embed", "demo", "bench", "cache", "config", "doctor"),
-    *("models", "quantize", "tokenize", "top", "version"),
+    *("run", "chat", "serve", "batch", "embed", "rerank", "demo", "bench", "cache", "config"),
+    *("doctor", "models", "quantize", "tokenize", "top", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words allowed after a command.

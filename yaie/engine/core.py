@@ -51,6 +51,7 @@ from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.models.load.score_head import read_score_head
 from yaie.models.native.packed_weights import PackedWeightsWriter
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class EngineCore:
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
         self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
+        self._score_head = read_score_head(loaded.path, config.pooling)
         self._expected = PrefillAhead(
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )
@@ -249,7 +251,7 @@ class EngineCore:
             logits, hidden = self.executor.compute(step.plan)
             computed = time.perf_counter()
             found, errors = prompt_logprobs(step, logits, one_by_one=self._config.exact)
-            states = hidden_states(step, hidden, errors)
+            states = hidden_states(step, hidden, errors, self._score_head)
             sampled = self._sampler.sample(logits, step.sample_tasks)
         except Exception as error:
             if not is_out_of_memory(error):

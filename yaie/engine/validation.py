@@ -7,6 +7,7 @@ server makes the same checks under the parameter names of its API.
 from __future__ import annotations
 
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, as_shown
+from yaie.base.model_tasks import check_generates, ranking_of
 from yaie.base.types import EngineInfo, GenerationRequest
 
 
@@ -26,7 +27,8 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
             f"priority must be a 64-bit integer, got {as_shown(request.priority):.40}",
             param="priority",
         )
-    _check_generates(request, info)
+    if request.pooling is None:
+        check_generates(info)
     if not prompt:
         raise InvalidRequest("the prompt is empty; it needs at least one token", param="prompt")
     for name, token_ids in (
@@ -72,20 +74,10 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
     return min(sampling.max_tokens - request.num_resumed, room)
 
 
-def _check_generates(request: GenerationRequest, info: EngineInfo) -> None:
-    """Raise `InvalidRequest` for text from a model that only makes embeddings."""
-    how = info.embedding
-    if how is not None and not how.generates and request.pooling is None:
-        raise InvalidRequest(
-            f"the model {info.model!r} computes embeddings and generates no text; embed texts with "
-            "it, or use a chat model",
-            param="model",
-            code="unsupported_endpoint",
-        )
-
-
 def _check_pooled(room: int, request: GenerationRequest, info: EngineInfo) -> int:
     """Return 0, the tokens of a request that ends after its prompt, if its prompt fits."""
+    if request.pooling == "score":
+        ranking_of(info)
     if room < 0:
         raise ContextLengthExceeded(
             f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "

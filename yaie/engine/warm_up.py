@@ -62,8 +62,10 @@ def batches(info: EngineInfo) -> list[list[GenerationRequest]]:
     new = min(NEW_TOKENS, max(1, info.max_model_len - 1))
     length = max(1, min(PROMPT_TOKENS, info.max_model_len - new))
     random = Random(0)
-    how = info.embedding
+    how, ranking = info.embedding, info.ranking
     pooling = how.pooling if how is not None and not how.generates else None
+    if ranking is not None and not ranking.generates:
+        pooling = "score"
 
     def request(number: int, start: tuple[int, ...]) -> GenerationRequest:
         rest = length - len(start)

@@ -10,6 +10,7 @@ from yaie.api.embedding import Embeddings, Texts, join
 from yaie.api.in_thread import in_thread
 from yaie.api.outputs import RequestOutput, StreamPiece
 from yaie.api.prompt_kinds import GrammarLike, Message, Prompt
+from yaie.api.ranking import Ranking, Scores
 from yaie.remote.client import Client, Grammars, Messages, one_question
 from yaie.remote.request_bodies import Sampling, chat_questions, text_questions
 from yaie.remote.transport import Exchange
@@ -98,6 +99,20 @@ class AsyncClient:
         """Return the vectors of texts, as `Client.embed` does."""
         works = self._client.embedding_works(texts, {"dimensions": dimensions, **fields})
         return join(await self._each(works))
+
+    async def rerank(
+        self, query: str, documents: Sequence[str], *, top_n: int | None = None, **fields: Any
+    ) -> Ranking:
+        """Return the best documents for a query, as `Client.rerank` does."""
+        return await self._one(
+            lambda call: self._client.rerank(query, documents, top_n=top_n, call=call, **fields)
+        )
+
+    async def score(
+        self, text_1: str | Sequence[str], text_2: str | Sequence[str], **fields: Any
+    ) -> Scores:
+        """Return the scores of pairs of texts, as `Client.score` does."""
+        return await self._one(lambda call: self._client.score(text_1, text_2, call=call, **fields))
 
     async def count_tokens(
         self,

@@ -22,9 +22,11 @@ from yaie.api.prompt_kinds import (
     naming_index,
 )
 from yaie.api.prompt_output import PromptOutput
+from yaie.api.ranking import Ranking, Scores
 from yaie.base.errors import ConfigError, InvalidRequest, RequestFailed
 from yaie.remote.address import DEFAULT_PORT, base_url, key_of
 from yaie.remote.embedding_reply import MOST_TEXTS, read_embeddings
+from yaie.remote.ranking_reply import read_ranking, read_scores
 from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
 from yaie.remote.reply_assembly import GatheredReply, prompt_output_of
 from yaie.remote.request_bodies import (
@@ -170,6 +172,46 @@ class Client:
             raise self._sender.not_openai(
                 "its /v1/embeddings returned no vector for some text"
             ) from None
+
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        top_n: int | None = None,
+        call: Exchange | None = None,
+        **fields: Any,
+    ) -> Ranking:
+        """Return the `top_n` best documents for a query, as `LLM.rerank` does.
+
+        `fields` are further body fields, such as `instruction`.
+        """
+        listed = list(documents)
+        if not listed:
+            return Ranking([], 0, 0)
+        body = {"query": query, "documents": listed, "top_n": top_n, "return_documents": False}
+        reply = self._ask("/v1/rerank", _given(body | fields), call or Exchange())
+        try:
+            return read_ranking(reply, listed)
+        except ValueError:
+            raise self._sender.not_openai("its /v1/rerank returned no ranking") from None
+
+    def score(
+        self,
+        text_1: str | Sequence[str],
+        text_2: str | Sequence[str],
+        *,
+        call: Exchange | None = None,
+        **fields: Any,
+    ) -> Scores:
+        """Return the scores of pairs of texts, as `LLM.score` does."""
+        first, second = (each if isinstance(each, str) else list(each) for each in (text_1, text_2))
+        body = {"text_1": first, "text_2": second}
+        reply = self._ask("/v1/score", _given(body | fields), call or Exchange())
+        try:
+            return read_scores(reply, 1 if isinstance(second, str) else len(second))
+        except ValueError:
+            raise self._sender.not_openai("its /v1/score returned no scores") from None
 
     def count_tokens(
         self,
@@ -342,3 +384,8 @@ def one_question(
         )
     (question,) = text_questions(prompt, sampling, grammar, fields)
     return question
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -82,7 +82,7 @@ SWITCH_S = 0.0005
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
     *("assistants", "audio", "classify", "fine_tuning", "images", "moderations"),
-    *("pooling", "rerank", "score", "threads", "vector_stores"),
+    *("pooling", "threads", "vector_stores"),
 }
 _LOCALHOST = "localhost"  # in a list of origins: pages of this computer, on any port
 _OF_LOCALHOST = r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestFailed
+from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo
 from yaie.text.tokenizer import Tokenizer
 
@@ -94,26 +95,3 @@ def vector_of(pooled: bytes, how: EmbeddingInfo, dimensions: int | None) -> Vect
     if how.normalizes:
         vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
     return vector
-
-
-def embedding_of(info: EngineInfo) -> EmbeddingInfo:
-    """Return how a model makes embeddings. Raises `InvalidRequest` for one that makes none."""
-    if info.embedding is None:
-        raise InvalidRequest(
-            f"the model {info.model!r} generates text and computes no embeddings; use an embedding "
-            "model, or start it with --pooling last or mean",
-            param="model",
-            code="unsupported_endpoint",
-        )
-    return info.embedding
-
-
-def check_generates(info: EngineInfo) -> None:
-    """Raise `InvalidRequest` for a model that only makes embeddings."""
-    if info.embedding is not None and not info.embedding.generates:
-        raise InvalidRequest(
-            f"the model {info.model!r} computes embeddings and generates no text; send texts to "
-            "/v1/embeddings, or use a chat model",
-            param="model",
-            code="unsupported_endpoint",
-        )

@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as FastTokenizer
-from tokenizers import decoders, normalizers
 
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.base.json_reader import read_json_file
@@ -71,6 +71,15 @@ class Tokenizer:
         batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
         ids: list[int] = batch[0].ids
         return ids
+
+    def encode_pair(self, first: str, second: str) -> Encoding:
+        """Return the encoding of two texts as the tokenizer joins them, with special tokens.
+
+        Raises `InvalidRequest` for text that UTF-8 cannot encode.
+        """
+        for text in (first, second):
+            self._check_text(text, None, "prompt")
+        return self.fast.encode_batch([(first, second)])[0]
 
     def encode_pieces(
         self, pieces: Sequence[str], max_tokens: int | None = None, name: str = "prompt"

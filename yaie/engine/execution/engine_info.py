@@ -9,7 +9,9 @@ from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineInfo
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import TokenSampler
+from yaie.models.files.checkpoint import read_config
 from yaie.models.files.pooling_files import read_embedding
+from yaie.models.files.ranking_files import read_ranking
 
 
 def describe_engine(
@@ -22,6 +24,7 @@ def describe_engine(
     loaded = executor.loaded
     metadata = loaded.metadata
     traits = executor.attention_traits
+    ranking = read_ranking(loaded.path, read_config(loaded.path), config.pooling)
     graphs = executor.graphs.report if executor.graphs else None
     return EngineInfo(
         model=config.model_name,
@@ -56,5 +59,6 @@ def describe_engine(
         eos_token_ids=metadata.eos_token_ids,
         embedding=read_embedding(loaded.path, config.pooling, metadata.sizes.hidden),
         adapters=adapters,
+        ranking=None if ranking is None else ranking.info,
         default_sampling=dict(metadata.default_sampling),
     )

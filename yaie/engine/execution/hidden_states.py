@@ -13,11 +13,15 @@ from yaie.engine.scheduled_step import ScheduledStep
 
 
 def hidden_states(
-    step: ScheduledStep, hidden: torch.Tensor, errors: dict[Sequence, YaieError]
+    step: ScheduledStep,
+    hidden: torch.Tensor,
+    errors: dict[Sequence, YaieError],
+    score_head: NDArray[np.float32] | None = None,
 ) -> list[tuple[PooledPass, NDArray[np.float32]]]:
     """Return each pass's next rows [rows, hidden]; add passes with wrong rows to `errors`.
 
-    `hidden` are the step's hidden rows [rows, hidden], in float32.
+    `hidden` are the step's hidden rows [rows, hidden], in float32. A row whose request wants a
+    score is multiplied by the `score_head` [hidden] of a reranker: [rows, 1].
     """
     if not step.prompt_states:
         return []
@@ -25,8 +29,10 @@ def hidden_states(
     found = []
     for states in step.prompt_states:
         own = rows[list(states.hidden_rows)]
+        if score_head is not None and states.sequence.request.pooling == "score":
+            own = own @ score_head[:, None]
         if np.isfinite(own).all():
             found.append((states.sequence, own))
         else:
-            errors[states.sequence] = non_finite("the embedding of the prompt")
+            errors[states.sequence] = non_finite("the pooled row of the prompt")
     return found

@@ -40,6 +40,12 @@ HEADLESS = {
     for entry in SUPPORTED
     if entry.architecture.endswith("ForCausalLM")
 }
+# Decoders with a classification head: rerankers.
+CLASSIFIERS = {
+    f"{entry.architecture.removesuffix('ForCausalLM')}ForSequenceClassification": entry
+    for entry in SUPPORTED
+    if entry.architecture.endswith("ForCausalLM")
+}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 _STATEFUL_LAYERS = frozenset(
@@ -178,7 +184,7 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
     named = list(config.get("architectures") or ())
     model_type = config.get("model_type") or ""
     for name in named:
-        entry = _BY_ARCHITECTURE.get(name) or HEADLESS.get(name)
+        entry = _BY_ARCHITECTURE.get(name) or HEADLESS.get(name) or CLASSIFIERS.get(name)
         if entry is None:
             continue
         if model_type and model_type != entry.model_type:

@@ -12,8 +12,9 @@ from typing import Any
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import ModelUnsupported
 from yaie.base.json_reader import read_json_file
+from yaie.models.files.checkpoint import read_config
+from yaie.models.files.ranking_files import MODULES, is_cross_encoder
 
-MODULES = "modules.json"
 PROMPTS = "config_sentence_transformers.json"
 # Names of the poolings: in the files of today, and as the switches of older files.
 _POOLINGS: dict[str, Pooling] = {"lasttoken": "last", "mean": "mean"}
@@ -34,6 +35,8 @@ def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> Embedding
     `ModelUnsupported` for damaged files, and for steps that are not computed here.
     """
     stated = (folder / MODULES).is_file()
+    if wanted == "score" or (stated and is_cross_encoder(folder, read_config(folder))):
+        return None
     pooling, normalizes = _read_modules(folder) if stated else (None, True)
     if pooling is None and wanted is None:
         return None

@@ -34,7 +34,7 @@ from yaie.text.convert import OLDER_FORMS, TOKENIZER
 
 # Top-level files that transformers and the tokenizer read, in addition to the weights.
 _SMALL = ("*.json", "*.jinja", "merges.txt", *OLDER_FORMS)
-_POOLING = "*_Pooling/config.json"  # of an embedding model
+_STEPS = ("*_Pooling/config.json", "*_LogitScore/config.json")  # of embeddings, of rerankers
 _MAX_NAMED = 8
 
 
@@ -104,7 +104,9 @@ def choose_files(names: Iterable[str], weight_map: Iterable[str]) -> list[str]:
 
 def choose_small_files(names: Iterable[str]) -> list[str]:
     """Return the files of the config, the tokenizer and the chat template."""
-    wanted = [name for name in names if "/" not in name or fnmatchcase(name, _POOLING)]
+    wanted = [
+        name for name in names if "/" not in name or any(fnmatchcase(name, step) for step in _STEPS)
+    ]
     return sorted(name for name in wanted if any(fnmatchcase(name, each) for each in _SMALL))
 
 

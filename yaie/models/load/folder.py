@@ -20,7 +20,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.base.settings import BUILTIN_MODEL
-from yaie.models.architecture.support import HEADLESS, check_supported
+from yaie.models.architecture.support import CLASSIFIERS, HEADLESS, check_supported
 from yaie.models.architecture.text_backbones import Wrapper, text_config, wrapper_of
 from yaie.models.architecture.text_weights import HEAD, renamed_checkpoint, text_checkpoint
 from yaie.models.files.checkpoint import (
@@ -33,8 +33,9 @@ from yaie.models.files.gguf_repository import split_kind
 from yaie.models.files.model_index import CATALOGUE, ListedModel
 from yaie.models.files.nearest import GGUF, model_not_found
 from yaie.models.files.ollama_store import find_ollama_model
-from yaie.models.files.pooling_files import MODULES, read_embedding
+from yaie.models.files.pooling_files import read_embedding
 from yaie.models.files.pull import model_path, pull_wheel
+from yaie.models.files.ranking_files import MODULES, find_head, read_ranking
 from yaie.models.files.revisions import split_revision
 from yaie.models.files.snapshots import find_snapshot
 from yaie.models.files.split_files import parts_of
@@ -62,6 +63,11 @@ class ModelFolder:
         has_embedding = any(each.endswith("embed_tokens.weight") for each in names)
         return has_embedding and not any(HEAD in each for each in names)
 
+    @property
+    def classifies(self) -> bool:
+        """True if the model has a classification head and needs no other."""
+        return any(name in CLASSIFIERS for name in self.config.get("architectures") or ())
+
 
 def open_folder(model: str, *, update: bool = False) -> ModelFolder:
     """Find a model's folder and check its config and its weight headers.
@@ -80,6 +86,8 @@ def open_folder(model: str, *, update: bool = False) -> ModelFolder:
             "embedding model; use the checkpoint with its head"
         )
     checkpoint, wrapper = read_checkpoint(path), wrapper_of(stored)
+    if (ranking := read_ranking(path, stored)) is not None:
+        find_head(path, checkpoint, ranking)
     config = text_config(stored)
     if wrapper is not None:
         checkpoint = text_checkpoint(path, checkpoint, config)

@@ -174,7 +174,8 @@ def _open(config: EngineConfig, *, may_pack: bool) -> _Source:
     )
     hf_config = read_hf_config(folder.path, folder.wrapper)
     if folder.lacks_its_head and not hf_config.tie_word_embeddings:
-        if not folder.config.get(TIES):  # the text config decides if the wrapper's is silent
+        # The text config decides if the wrapper's is silent.
+        if not folder.config.get(TIES) and not folder.classifies:
             log.warning(
                 "%s has no %sweight, so the head is tied to the embedding; config.json says %s: "
                 "false",

@@ -15,6 +15,7 @@ import torch
 
 from yaie.base.errors import ModelUnsupported
 from yaie.models.files.checkpoint import Checkpoint
+from yaie.models.files.ranking_files import HEAD
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 from yaie.models.quantization.readers import TensorFiles
 
@@ -44,7 +45,7 @@ def check_report(
             f"{_shape(stored)}, but the config makes it {_shape(wanted)} ({len(mismatched)} such "
             "tensors)"
         )
-    unused = sorted(report["unexpected_keys"])
+    unused = sorted(set(report["unexpected_keys"]) - {HEAD})  # `score_head.py` reads it
     if biases := _biases_left_out(unused, model, checkpoint):
         raise _damage_error(
             f"the weights in {path} hold {biases[0]} ({len(biases)} such tensors), which "

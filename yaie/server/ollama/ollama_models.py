@@ -79,7 +79,8 @@ def show_model(model: ServedModel) -> OllamaModel:
         }
     how = None if info is None else info.embedding
     capabilities: list[OllamaCapability] = [] if how is None else ["embedding"]
-    if how is None or how.generates:
+    ranking = None if info is None else info.ranking
+    if all(each is None or each.generates for each in (how, ranking)):
         capabilities.append("completion")
         if abilities is not None and abilities.tools and model.defaults.tools:
             capabilities.append("tools")

@@ -73,7 +73,7 @@ async def encode_whole(
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode, as
     # vectors of two thousand texts do.
-    is_large = has_logprobs(reply) or reply.call.embedding is not None
+    is_large = has_logprobs(reply) or reply.call.is_pooled
     return await in_thread(build) if is_large else build()
 
 

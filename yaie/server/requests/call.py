@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from yaie.base.embedding_info import EmbeddingInfo
+from yaie.base.ranking_info import RankingInfo
 from yaie.base.types import ExpectedPrompt, GenerationRequest, SamplingParams
 from yaie.server.requests.digests import Digest
 from yaie.server.schemas.generation_replies import RenderedRequest
@@ -75,6 +76,12 @@ class Call:
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of an API other than completions
     embedding: EmbeddingInfo | None = None  # the answers are vectors, and no texts
+    ranking: RankingInfo | None = None  # the answers are scores, and no texts
+
+    @property
+    def is_pooled(self) -> bool:
+        """True if the answers are vectors or scores."""
+        return self.embedding is not None or self.ranking is not None
 
     @property
     def num_choices(self) -> int:

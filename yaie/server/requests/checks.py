@@ -13,6 +13,7 @@ from yaie.base.types import MAX_LOGPROBS
 from yaie.server.schemas.base import RequestBody, State, Unused
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.embeddings import EmbeddingBody
+from yaie.server.schemas.ranking import RankingBody
 from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.contents import content_text
 from yaie.text.stop_patterns import stop_patterns
@@ -37,7 +38,7 @@ def check_common(body: GenerationBody) -> None:
     check_limits(body)
 
 
-def check_limits(body: GenerationBody | EmbeddingBody) -> None:
+def check_limits(body: GenerationBody | EmbeddingBody | RankingBody) -> None:
     """Raise for a salt, priority or time limit out of range."""
     if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
         raise InvalidRequest(

@@ -7,12 +7,13 @@ import uuid
 from typing import Any
 
 from yaie.base.errors import InvalidRequest
+from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
 from yaie.server.requests.call import Call, Caller
 from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_reported
 from yaie.server.requests.prompt_tokens import Prompts
 from yaie.server.schemas.embeddings import EmbeddingBody
-from yaie.text.embeddings import Embedder, embedding_of
+from yaie.text.embeddings import Embedder
 from yaie.text.tokenizer import Tokenizer, too_long
 
 MAX_INPUTS = 2048  # OpenAI's

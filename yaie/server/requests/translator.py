@@ -17,6 +17,7 @@ from typing import Any, Self
 import msgspec
 
 from yaie.base.errors import InvalidRequest, UnsupportedParameter
+from yaie.base.model_tasks import check_generates
 from yaie.base.own_package import read_version
 from yaie.base.types import (
     MAX_SEQUENCES_PER_REQUEST,
@@ -47,15 +48,16 @@ from yaie.server.requests.legacy_functions import (
     with_tools,
 )
 from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, read_prompts
+from yaie.server.requests.ranking_inputs import make_ranking_call
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.sampling_params import limit_tokens, sampling_of
 from yaie.server.requests.tool_use import answer_format, check_tools
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.embeddings import EmbeddingBody
+from yaie.server.schemas.ranking import RankingBody, RerankBody
 from yaie.server.schemas.shared_fields import GenerationBody
 from yaie.text.chat_template import ChatPrompt, ChatTemplate
-from yaie.text.embeddings import check_generates
 from yaie.text.tokenizer import Tokenizer
 
 _SETTINGS = (
@@ -100,6 +102,14 @@ class Translator:
         call = make_embedding_call(body, self.tokenizer, self._info, self._caller)
         self._check_capacity(len(call.requests), 1, "input")
         self._check_waiting_tokens([each.prompt_token_ids for each in call.requests], "input")
+        return call
+
+    def ranking(self, body: RankingBody) -> Call:
+        """Translate a request for scores. Raises as `chat`."""
+        call = make_ranking_call(body, self.tokenizer, self._info, self._caller)
+        name = "documents" if isinstance(body, RerankBody) else "text_2"
+        self._check_capacity(len(call.requests), 1, name)
+        self._check_waiting_tokens([each.prompt_token_ids for each in call.requests], name)
         return call
 
     def chat(self, body: ChatBody) -> Call:

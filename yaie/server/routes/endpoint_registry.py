@@ -33,6 +33,7 @@ from yaie.server.routes import (
     models,
     ollama,
     operator_tools,
+    ranking,
     responses,
     tokens,
     ui,
@@ -43,6 +44,7 @@ Handler = Callable[..., Awaitable[Response]]
 _ROUTERS = (
     completions.router,
     embeddings.router,
+    ranking.router,
     responses.router,
     messages.router,
     ollama.router,

@@ -61,11 +61,13 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
             max_body_bytes=service.settings.max_body_bytes,
         )
     if (abilities := model.abilities) is not None:
-        how = None if model.info is None else model.info.embedding
-        generates = how is None or how.generates
+        info = model.info
+        how, ranking = (None, None) if info is None else (info.embedding, info.ranking)
+        generates = all(each is None or each.generates for each in (how, ranking))
         card.capabilities = ModelCapabilities(
             completion=generates,
             embeddings=how is not None,
+            rerank=ranking is not None,
             chat=generates and abilities.chat,
             tools=generates and abilities.tools and model.defaults.tools,
             tool_format=abilities.tool_format,

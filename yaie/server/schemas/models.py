@@ -34,6 +34,7 @@ class ModelCapabilities(ReplyStruct, kw_only=True):
     reasoning: bool
     """The template knows thoughts before an answer."""
     embeddings: bool = False
+    rerank: bool = False
     input_modalities: tuple[Literal["text"], ...] = ("text",)
     """Kinds of input; images and audio are refused, also by models that were made for them."""
     chat_template_kwargs: list[str]

@@ -67,7 +67,7 @@ class RecentCalls(RequestHook):
         """See `RequestHook.before_open`: keeps the body until the call has ended."""
         size = read.http.headers.get("content-length", "")
         is_small = size.isdecimal() and int(size) <= _MOST_BODY_BYTES
-        if self._keeps_bodies and is_small and call.embedding is None:
+        if self._keeps_bodies and is_small and not call.is_pooled:
             read.http.state.recent_body = read.body, int(size)
         return notes
 

@@ -1,0 +1,133 @@
+"""Translation of bodies for rerankers into calls: one engine request for each pair of texts."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from yaie.base.errors import InvalidRequest
+from yaie.base.model_tasks import ranking_of
+from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
+from yaie.server.requests.call import Call, Caller
+from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_reported
+from yaie.server.schemas.ranking import RankingBody, RerankBody, ScoreBody
+from yaie.text.ranking import Ranker
+from yaie.text.tokenizer import Tokenizer
+
+MAX_DOCUMENTS = 2048
+_SAMPLING = SamplingParams(max_tokens=1)  # without effect: nothing is sampled
+
+Pairs = dict[str, tuple[str, str]]  # query and document, by the document's name in errors
+
+
+def make_ranking_call(
+    body: RankingBody, tokenizer: Tokenizer, info: EngineInfo, caller: Caller
+) -> Call:
+    """Translate a body. Raises `InvalidRequest` or a subclass, with the field's name."""
+    how = ranking_of(info)
+    check_limits(body)
+    assert isinstance(body, RerankBody | ScoreBody)
+    is_rerank = isinstance(body, RerankBody)
+    pairs = rerank_pairs(body) if isinstance(body, RerankBody) else score_pairs(body)
+    ranker = Ranker(tokenizer, info)
+    response_id = f"{'rerank' if is_rerank else 'score'}-{uuid.uuid4().hex}"
+    requests = []
+    for at, (name, (query, document)) in enumerate(pairs.items()):
+        ids = ranker.encode(
+            query, document, body.instruction, truncates=bool(body.truncate), name=name
+        )
+        if not ids:
+            raise InvalidRequest(f"{name} has no tokens; send at least one", param=name)
+        requests.append(
+            GenerationRequest(
+                request_id=f"{response_id}-{at}" if at else response_id,
+                prompt_token_ids=tuple(ids),
+                sampling=_SAMPLING,
+                tenant=caller.tenant,
+                owner=caller.owner,
+                cache_salt=body.cache_salt or "",
+                priority=caller.limit_priority(body.priority or 0),
+                queue_timeout_s=body.queue_timeout_s,
+                pooling="score",
+                adapter=caller.adapter,
+                adapter_path=caller.adapter_path,
+            )
+        )
+    return Call(
+        response_id=response_id,
+        created=int(time.time()),
+        model=caller.model or info.model,
+        requests=tuple(requests),
+        sampling=_SAMPLING,
+        stream=False,
+        include_usage=False,
+        return_token_ids=False,
+        ignored=tuple(list_reported(body)[:MAX_NAMED_IGNORED]),
+        body=body,
+        ranking=how,
+    )
+
+
+def rerank_pairs(body: RerankBody) -> Pairs:
+    """Return the pairs of a query and documents. Raises `InvalidRequest`."""
+    query, documents = _text_of(body.query, "query"), body.documents
+    if not isinstance(documents, list) or not documents:
+        raise InvalidRequest(
+            "documents must be a list of strings or of objects with a text, and not empty",
+            param="documents",
+        )
+    _check_number(documents, "documents")
+    if body.top_n is not None and body.top_n < 1:
+        raise InvalidRequest(f"top_n must be at least 1, got {body.top_n}", param="top_n")
+    names = (f"documents[{at}]" for at in range(len(documents)))
+    return {
+        name: (query, _text_of(each, name)) for name, each in zip(names, documents, strict=True)
+    }
+
+
+def score_pairs(body: ScoreBody) -> Pairs:
+    """Return the pairs of two texts or lists of texts. Raises `InvalidRequest`."""
+    first, second = _list_of(body.text_1, "text_1"), _list_of(body.text_2, "text_2")
+    if len(first) == 1:
+        first *= len(second)
+    if len(first) != len(second):
+        raise InvalidRequest(
+            f"text_1 has {len(first)} texts and text_2 has {len(second)}; send one text_1, or as "
+            "many as text_2 has",
+            param="text_1",
+        )
+    return {f"text_2[{at}]": pair for at, pair in enumerate(zip(first, second, strict=True))}
+
+
+def document_texts(body: RerankBody) -> list[str]:
+    """Return the documents' texts, in their order."""
+    return [_text_of(each, "documents") for each in body.documents]
+
+
+def _text_of(given: object, name: str) -> str:
+    if isinstance(given, Mapping):
+        given = given.get("text")
+    if not isinstance(given, str) or not given:
+        raise InvalidRequest(
+            f"{name} must be a string or an object with a text, and not empty", param=name
+        )
+    return given
+
+
+def _list_of(given: Any, name: str) -> list[str]:
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list) or not listed:
+        raise InvalidRequest(
+            f"{name} must be a string or a list of strings, and not empty", param=name
+        )
+    _check_number(listed, name)
+    return [_text_of(each, f"{name}[{at}]") for at, each in enumerate(listed)]
+
+
+def _check_number(given: list[Any], name: str) -> None:
+    if len(given) > MAX_DOCUMENTS:
+        raise InvalidRequest(
+            f"{name} has {len(given)} entries; at most {MAX_DOCUMENTS} are allowed", param=name
+        )
