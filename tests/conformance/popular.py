@@ -334,11 +334,16 @@ POPULAR: tuple[Popular, ...] = (
     ),
     Popular(
         "Granite-4.0-h-micro, tiny",
-        _of("GraniteMoeHybridForCausalLM", "granitemoehybrid", layer_types=["mamba", "attention"]),
+        _of(
+            "GraniteMoeHybridForCausalLM",
+            "granitemoehybrid",
+            num_hidden_layers=2,
+            layer_types=["mamba", "attention"],
+        ),
     ),
     Popular(
         "LFM2.5-1.2B, LFM2-8B-A1B",
-        _of("Lfm2ForCausalLM", "lfm2", layer_types=["conv", "full_attention"]),
+        _of("Lfm2ForCausalLM", "lfm2", num_hidden_layers=2, layer_types=["conv", "full_attention"]),
     ),
     Popular("Nemotron-3-Nano-30B-A3B", _of("NemotronHForCausalLM", "nemotron_h")),
     Popular("SmolLM3-3B, SmolLM2", _of("SmolLM3ForCausalLM", "smollm3")),

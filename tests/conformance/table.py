@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.conformance.popular import POPULAR, count
 from tests.conformance.popular_forms import cells, count_forms
+from tests.conformance.recurrent import RECURRENT
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.models.architecture.architectures import REFUSED, SUPPORTED
@@ -25,7 +26,7 @@ END = "<!-- end -->"
 def render() -> str:
     """Return the tables as Markdown."""
     notes: defaultdict[str, list[str]] = defaultdict(list)
-    for case in CASES:
+    for case in (*CASES, *RECURRENT):
         notes[case.architecture].append(case.note)
     lines = [
         "### What people run",

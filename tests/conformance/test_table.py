@@ -11,6 +11,7 @@ import pytest
 import transformers
 
 from tests.conformance.popular import POPULAR, Popular
+from tests.conformance.recurrent import RECURRENT
 from tests.conformance.table import PAGE, page_with, render
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
@@ -29,7 +30,8 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_supported_architectures_are_those_with_a_case() -> None:
-    assert {case.architecture for case in CASES} == {entry.architecture for entry in SUPPORTED}
+    cases = {case.architecture for case in (*CASES, *RECURRENT)}
+    assert cases == {entry.architecture for entry in SUPPORTED}
 
 
 def test_wrappers_are_those_with_a_case() -> None:
@@ -74,7 +76,7 @@ def test_refusals_name_the_capability_in_a_line() -> None:
 
 
 def test_configs_of_cases_leave_shared_settings_alone() -> None:
-    before = copy.deepcopy([case.settings for case in (*CASES, *WRAPPED)])
-    for case in (*CASES, *WRAPPED):
+    before = copy.deepcopy([case.settings for case in (*CASES, *RECURRENT, *WRAPPED)])
+    for case in (*CASES, *RECURRENT, *WRAPPED):
         case.config()
-    assert [case.settings for case in (*CASES, *WRAPPED)] == before
+    assert [case.settings for case in (*CASES, *RECURRENT, *WRAPPED)] == before

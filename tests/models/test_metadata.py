@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tests.models.test_geometry import probed
+from yaie.kvcache.state_pool import StateShape
 from yaie.models.architecture.loaded_model import ModelMetadata, ModelSizes
 
 METADATA = ModelMetadata(
@@ -28,7 +29,8 @@ METADATA = ModelMetadata(
 
 
 def test_metadata_survives_json() -> None:
-    metadata = dataclasses.replace(METADATA, specs=probed("gemma2")[1])
+    states = ((StateShape("conv", 0, (64, 4), "float32"),),)
+    metadata = dataclasses.replace(METADATA, specs=probed("gemma2")[1], states=states)
     assert ModelMetadata.from_json(json.loads(json.dumps(metadata.to_json()))) == metadata
 
 

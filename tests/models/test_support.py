@@ -77,7 +77,7 @@ def test_refused_by_name(model_type: str) -> None:
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
         ({**LLAMA, "use_bidirectional_attention": "vision"}, "attend to later tokens"),
         ({**GEMMA, "use_bidirectional_attention": "all"}, "attend to later tokens"),
-        ({**GRANITE, "layer_types": ["mamba", "attention"]}, "type mamba .* running state"),
+        ({**LLAMA, "layer_types": ["mamba", "attention"]}, "type mamba .* running state"),
         (
             {**LLAMA, "layer_types": ["chunked_attention"]},
             r"chunked_attention .* attention are served\.",
@@ -107,6 +107,7 @@ def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
     [
         {**GEMMA, "use_bidirectional_attention": "vision"},  # among the tokens of an image only
         {**GRANITE, "layer_types": ["attention", "attention"]},
+        {**GRANITE, "layer_types": ["mamba", "attention"]},
         {**HUNYUAN, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
         {**HUNYUAN_MOE, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
         {**MINIMAX, "auto_map": {"AutoConfig": "configuration_minimax_m2.MiniMaxM2Config"}},
@@ -132,7 +133,7 @@ def test_transformers_reads_the_layer_types_of_granite_as_full_attention(tmp_pat
         ("LlavaQwenForCausalLM", {"mm_vision_tower": "google/siglip"}, IMAGES),
         ("Phi3VForCausalLM", {"img_processor": {"name": "clip"}}, IMAGES),
         ("Phi4MMForCausalLM", {"model_type": "phi4mm"}, IMAGES),
-        ("Lfm3ForCausalLM", {"layer_types": ["conv", "full_attention"]}, LINEAR),
+        ("Lfm4ForCausalLM", {"layer_types": ["conv", "full_attention"]}, LINEAR),
         (
             "Qwen4ForConditionalGeneration",
             {"text_config": {"layer_types": ["linear_attention"]}, "vision_config": {"a": 1}},

@@ -19,12 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from yaie.attention.segment_table import IntArray, Segment, TableBuilder
 from yaie.attention.step_tree import NodeRows, connect
 from yaie.kvcache.node import Cursor, Node
+
+if TYPE_CHECKING:
+    from yaie.attention.state_chains import StateChain
 
 __all__ = [
     "FoldingCost",
@@ -53,6 +57,8 @@ class StepPlan:
     hidden_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     # [rows] the number of each row's adapter, 0 for the model alone; empty if no row has one.
     adapters: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    # Of a model with recurrent layers. None: each path is computed from its first token on.
+    chains: Sequence[StateChain] | None = None
 
     @property
     def num_rows(self) -> int:
@@ -134,6 +140,40 @@ class RowSelection:
         self._entry(node).logits.update(range(first, end))
         self.kv_tokens_unshared += end - first
         return end - first
+
+    def add_from(self, cursor: Cursor, path: list[Node], first: int) -> int:
+        """Select the path's tokens from position `first` on, cached or not, up to the budget.
+
+        The last token gets its logits. Returns the position up to which the budget sufficed.
+        """
+        end = self.add_again(path, first, cursor.position)
+        if end == cursor.position:
+            assert cursor.node is not None
+            self._entry(cursor.node).logits.add(cursor.offset - 1)
+            self.kv_tokens_unshared += end
+        return end
+
+    def add_again(self, path: list[Node], first: int, end: int) -> int:
+        """Select the tokens at positions `first` to `end` on a path, cached or not.
+
+        Returns the position up to which the budget sufficed.
+        """
+        for node in path:
+            start, stop = max(first - node.start, 0), min(end, node.end) - node.start
+            if start >= stop:
+                continue
+            missing = self._without_row(node, start, stop)
+            is_all = len(missing) <= self.room
+            if not is_all:
+                stop = missing[self.room]  # the first beyond the budget
+            if stop > start:
+                entry = self._entry(node)
+                entry.again.update(range(start, min(stop, node.num_computed)))
+                entry.computed_to = max(entry.computed_to, stop)
+                self.num_rows += min(len(missing), self.room)
+            if not is_all:
+                return node.start + stop
+        return end
 
     def add_uncomputed(self, cursor: Cursor) -> bool:
         """Select the next tokens of the cursor's path, without logits; True if that is all."""
@@ -322,7 +362,7 @@ class _Layout:
         decode step have one row: creating arrays would cost more than all the rest.
         """
         node, cached, first_row = rows.node, rows.node.num_computed, self.num_rows
-        is_next = rows.computed_to == cached + 1 and not rows.hidden
+        is_next = rows.computed_to == cached + 1 and not (rows.hidden or rows.again)
         if is_next and len(rows.logits) == 1 and cached in rows.logits:
             self._add_next_row(node, cached, int(slots[cached]))  # of a decoding sequence
             return cached + 1

@@ -18,20 +18,23 @@ from yaie.kvcache.unary_chain import make_chain_above
 class NodeRows:
     """One node's rows in a step; a fork may have an entry without rows."""
 
-    __slots__ = ("branches", "computed_to", "hidden", "logits", "node", "slots_above")
+    __slots__ = ("again", "branches", "computed_to", "hidden", "logits", "node", "slots_above")
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.computed_to = node.num_computed  # tokens computed at the end of the step
         self.logits: set[int] = set()  # tokens with requested logits
         self.hidden: set[int] = set()  # tokens with a requested hidden row
+        self.again: set[int] = set()  # cached tokens that recurrent layers compute again
         self.branches: list[NodeRows] = []  # entries below this one
         self.slots_above: SlotArray | None = None  # slots of the nodes up to the entry above
 
     @property
     def outputs(self) -> set[int]:
-        """Tokens with a requested output of either kind."""
-        return self.logits | self.hidden if self.hidden else self.logits
+        """Tokens that have a row even if they are cached."""
+        if self.hidden or self.again:
+            return self.logits | self.hidden | self.again
+        return self.logits
 
 
 def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:

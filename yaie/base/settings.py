@@ -100,6 +100,15 @@ class EngineConfig:
             unset="from free memory",
         ),
     ] = None
+    state_bytes: Annotated[
+        int | None,
+        About(
+            "memory in bytes for the states of recurrent layers",
+            least=1,
+            most=LARGEST_SIZE,
+            unset="an eighth of the free memory, at most 4 GiB",
+        ),
+    ] = None
     memory_bytes: Annotated[
         int | None,
         About(

@@ -101,6 +101,9 @@ class EngineStats:
     ] = 0
     num_cached_slots: Annotated[int, _gauge("KV cache slots that can be evicted")] = 0
     num_nodes: Annotated[int, _gauge("Radix tree nodes")] = 0
+    num_used_states: Annotated[
+        int, _gauge("States of recurrent layers held by sequences and by the prefix cache")
+    ] = 0
     # None for a device without separate memory; then the metric is absent.
     device_used_bytes: Annotated[int | None, _gauge("Device memory in use by all processes")] = None
     device_total_bytes: Annotated[int | None, _gauge("Total device memory")] = None
@@ -187,6 +190,12 @@ class EngineStats:
     num_preemptions: Annotated[int, _counter("Sequence preemptions")] = 0
     num_evicted_nodes: Annotated[int, _counter("Radix tree nodes evicted")] = 0
     num_evicted_tokens: Annotated[int, _counter("Tokens evicted from the prefix cache")] = 0
+    num_evicted_states: Annotated[
+        int, _counter("States of recurrent layers evicted from the prefix cache")
+    ] = 0
+    rows_recomputed: Annotated[
+        int, _counter("Cached tokens computed again from the last state of recurrent layers")
+    ] = 0
     num_wanted_again_tokens: Annotated[
         int, _counter("Prompt tokens recomputed because they had been evicted")
     ] = 0

@@ -51,6 +51,7 @@ from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.models.load.recurrent_limits import limit_running
 from yaie.models.load.score_head import read_score_head
 from yaie.models.native.packed_weights import PackedWeightsWriter
 
@@ -80,7 +81,9 @@ class EngineCore:
             executor, self._writer = load_executor(config)
         self.executor = executor
         loaded = executor.loaded
+        config = replace(config, max_running=limit_running(config, loaded.num_states))
         self._config = config
+        may_draft = loaded.device.type == "cpu" and not loaded.num_states
         self._sampler = choose_sampler(executor, max_tasks=config.max_running, exact=config.exact)
         self._memory = DeviceMemoryGauge(loaded.device)
         self._tree = RadixTree(
@@ -95,7 +98,8 @@ class EngineCore:
             queue_timeout_s=config.queue_timeout_s,
             weights=config.weights,
             aging=config.priority_aging,
-            max_draft_tokens=config.max_draft_tokens if loaded.device.type == "cpu" else 0,
+            max_draft_tokens=config.max_draft_tokens if may_draft else 0,
+            num_states=loaded.num_states,
         )
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
@@ -318,6 +322,8 @@ class EngineCore:
         ids = prompt.token_ids
         if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
             return
+        if self.scheduler.states is not None:
+            return  # its steps would leave no states to resume from
         if min(ids) >= 0 and max(ids) < self.info.vocab_size:
             with contextlib.suppress(UnknownModel):  # its adapter was unloaded meanwhile
                 self._expected.add(self.adapters.namespace_of(prompt), prompt)
@@ -362,6 +368,8 @@ class EngineCore:
             num_nodes=tree.num_nodes,
             num_evicted_nodes=tree.num_evicted_nodes,
             num_evicted_tokens=tree.num_evicted_tokens,
+            num_used_states=tree.states.num_used if tree.states is not None else 0,
+            num_evicted_states=tree.states.num_evicted if tree.states is not None else 0,
             num_wanted_again_tokens=tree.wanted_again.in_double,
             num_kept_by_25_tokens=tree.wanted_again.in_quarter_more,
             num_kept_by_50_tokens=tree.wanted_again.in_half_more,

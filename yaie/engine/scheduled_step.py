@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
@@ -74,6 +74,7 @@ class ScheduledStep:
     paid: tuple[tuple[Request, int], ...]  # rows for sequences without output, by request
     drafts: Mapping[Sequence, tuple[int, ...]] = field(default_factory=dict)  # tokens with rows
     is_extended: bool = False  # extends the last step, see `incremental_step.py`
+    apply_states: Callable[[], None] | None = None  # of a model with recurrent layers
 
     def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
         """Mark the rows as computed, and add the step to the counters."""
@@ -83,6 +84,9 @@ class ScheduledStep:
         for request, rows in self.paid:
             request.num_paid_rows += rows
             num_prompt_rows += rows
+        if self.apply_states is not None:
+            self.apply_states()
+            stats.rows_recomputed += num_rows - len(plan.written_rows)
         tree.advance(num_rows)
         stats.num_steps += 1
         stats.num_extended_steps += self.is_extended

@@ -34,8 +34,10 @@ from yaie.engine.step.preemption import (
     first_to_resume,
     has_room,
 )
+from yaie.engine.step.sequence_states import SequenceStates
 from yaie.kvcache.match import Match, kind_of_miss
 from yaie.kvcache.node import Cursor, Tokens
+from yaie.kvcache.node_states import NodeStates
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 
@@ -58,6 +60,7 @@ class Scheduler:
         aging: int = 0,
         folding: FoldingCost | None = None,
         max_draft_tokens: int = 0,
+        num_states: int = 0,
     ) -> None:
         """`clock` returns seconds: for sequence timings and the service rate."""
         self.tree = tree
@@ -75,12 +78,17 @@ class Scheduler:
         self.lacks_slots = False  # the last admission ended for want of slots
         self.requests: dict[str, Request] = {}  # alive, oldest first
         self.misses: deque[Miss] = deque(maxlen=_REMEMBERED_MISSES)
+        self.states: SequenceStates | None = None  # of a model with recurrent layers
+        if num_states:
+            tree.states = NodeStates(num_states)
+            self.states = SequenceStates(tree, tree.states)
         self.steps = BatchBuilder(
             tree,
             self.waiting,
             max_step_rows=max_step_rows,
             max_running=max_running,
             folding=folding,
+            states=self.states,
         )
         self.drafting = Drafting(tree, self.stats, limit=max_draft_tokens, max_rows=max_running)
         self._clock = clock
@@ -274,6 +282,8 @@ class Scheduler:
         # Non-finite logits may come from invalid KV anywhere on the path. Drop every token that
         # no other sequence needs: to recompute a good prefix costs less than to fail once more.
         close = partial(self.tree.close, keep=not isinstance(error, LogitsNotFinite))
+        if self.states is not None and isinstance(error, LogitsNotFinite):
+            self.states.drop(sequence)
         may_go_on = reason == "stop" and bool(sequence.output)
         self._withdraw(sequence, self.lingering.hold if may_go_on else close)
         if sequence.index == 0 and request.prompt_pass is not None:
@@ -326,6 +336,8 @@ class Scheduler:
         assert sequence.cursor is not None
         held = sequence.count_own_tokens() * (self.tree.clock - sequence.entered_at)
         self.waiting.charge(sequence.request.tenant, held / self.tree.num_slots)
+        if self.states is not None:
+            self.states.leave(sequence)
         (close or self.tree.close)(sequence.cursor)
         sequence.cursor = None
         self.running.remove(sequence)
@@ -395,10 +407,10 @@ class Scheduler:
             for sequence in live:
                 self._suspend(sequence)
             return
-        missed = len(request.prompt) - match.num_computed
+        missed = len(request.prompt) - match.num_resumable
         evicted = min(missed, self.tree.wanted_again.in_double - wanted)
         self.stats.count_miss(missed, evicted, kind)
-        self.misses.append(Miss(request.request_id, match.num_computed, evicted, kind))
+        self.misses.append(Miss(request.request_id, match.num_resumable, evicted, kind))
         assert first.cursor is not None
         for sequence in others:
             self._start(sequence, self.tree.fork(first.cursor))

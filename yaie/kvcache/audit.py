@@ -39,6 +39,8 @@ def audit(tree: RadixTree) -> None:
     _audit_evictable(tree, nodes)
     if tree.observer is not None:
         _audit_blocks(tree, nodes)
+    if tree.states is not None:
+        tree.states.check(nodes)
     _require(tree.num_nodes == len(nodes), "num_nodes {}, found {}", tree.num_nodes, len(nodes))
 
 

@@ -19,6 +19,9 @@ class Match(NamedTuple):
     num_known: int  # prompt tokens that have a slot
     num_computed: int  # leading prompt tokens with their keys and values in the pool
     version: int  # tree version at the look-up
+    # Computed tokens before which nothing is computed again: all, or up to the deepest state of a
+    # model with recurrent layers.
+    num_resumable: int
 
     def count_evictable(self) -> int:
         """Count the matched tokens that are evictable now and that `open` would pin.

@@ -108,7 +108,7 @@ class RadixTree(TreeEdits):
         """Return the longest cached prefix for `tokens` (int32), without any change."""
         node = self.roots.get(namespace)
         if node is None:
-            return Match(None, 0, 0, 0, self.version)
+            return Match(None, 0, 0, 0, self.version, 0)
         offset = known = computed = 0
         total = len(tokens)
         keys = memoryview(tokens)  # type: ignore[arg-type]  # an int from it costs half as much
@@ -127,7 +127,10 @@ class RadixTree(TreeEdits):
             node = child
             if offset < len(child.tokens):
                 break
-        return Match(node, offset, known, computed, self.version)
+        resumable = computed
+        if self.states is not None:  # the last token has a row in any case, from a state before it
+            resumable, _ = self.states.find(node, offset, min(computed, total - 1))
+        return Match(node, offset, known, computed, self.version, resumable)
 
     # -- live sequences -------------------------------------------------------------------------
 
@@ -334,6 +337,8 @@ class RadixTree(TreeEdits):
         self.num_nodes = self.num_live = 0
         if self.observer is not None:
             self.observer.clear()
+        if self.states is not None:
+            self.states.clear()
 
     def check(self) -> None:
         """Recompute every invariant from scratch; raise `InvariantViolated`. For tests, audits."""

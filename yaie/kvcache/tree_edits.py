@@ -17,6 +17,7 @@ from yaie.kvcache.slots import Extent, SlotAllocator
 
 if TYPE_CHECKING:
     from yaie.kvcache.cache_events import CacheEvents
+    from yaie.kvcache.node_states import NodeStates
 
 
 class TreeEdits:
@@ -43,6 +44,7 @@ class TreeEdits:
         self._namespaces: dict[Node, Hashable] = {}  # root to namespace
         self._release = (release or FreeSlots()).release
         self.observer: CacheEvents | None = None  # from the start, or never
+        self.states: NodeStates | None = None  # of a model with recurrent layers
 
     # -- edges ----------------------------------------------------------------------------------
 
@@ -90,6 +92,8 @@ class TreeEdits:
         self.num_nodes += 1
         if self.observer is not None:  # first: without its cursors the tail may be removed
             self.observer.note_split(node, upper)
+        if self.states is not None:
+            self.states.note_split(node, upper)
         self._move_cursors(node, upper, keep)
         node.reuse_class = 0
         if node.entry:
@@ -153,6 +157,8 @@ class TreeEdits:
             node.add_extents(extents)
         if self.observer is not None:
             self.observer.note_join(chain)
+        if self.states is not None:
+            self.states.note_join(chain)
         for gone in chain[:-1]:
             gone.parent = gone.children = gone.chain = None
         self.num_nodes -= len(chain) - 1
@@ -225,6 +231,8 @@ class TreeEdits:
         """Release an unpinned leaf's slots after its first `keep` tokens."""
         if self.observer is not None:
             self.observer.note_loss(leaf, keep)
+        if self.states is not None:
+            self.states.note_loss(leaf, keep)
         self._release(leaf, keep, leaf.cut_extents(keep), self.allocator)
         del leaf.tokens[keep:]
         leaf.num_computed = min(leaf.num_computed, keep)
@@ -233,6 +241,8 @@ class TreeEdits:
         """Remove an unpinned leaf; its parent may become evictable."""
         if self.observer is not None:
             self.observer.note_loss(leaf, 0)
+        if self.states is not None:
+            self.states.note_loss(leaf, 0)
         self.evictable.discard(leaf)
         self._release(leaf, 0, leaf.extent_list(), self.allocator)
         parent = leaf.parent

@@ -15,17 +15,21 @@ import torch
 from yaie.attention.backend import AttentionBackend, PreparedStep
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.spec import AttentionSpec
+from yaie.engine.execution.state_batch import StateBatch
 from yaie.kvcache.int8_rows import QuantizedRows, StoredRows, spread
 from yaie.kvcache.pool import KVPool
+from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.attention_hook import LayerArguments
 from yaie.models.architecture.layer_shapes import layer_of
+from yaie.models.architecture.mixer_hook import Run
 
 
 class PooledModel(NamedTuple):
-    """A model's attention layers, and their keys and values."""
+    """A model's attention layers, their keys and values, and its states."""
 
     specs: Sequence[AttentionSpec]
     pool: KVPool
+    states: StatePool | None = None  # of recurrent layers
 
 
 class RowTensors(NamedTuple):
@@ -45,7 +49,9 @@ class Batch:
         logit_rows: torch.Tensor | int,
         model: PooledModel,
         prepared: PreparedStep,
+        *,
         hidden_rows: torch.Tensor | None = None,
+        states: StateBatch | None = None,
     ) -> None:
         """`logit_rows` is 0 to compute logits for all rows."""
         self.token_ids, self.positions, self.row_slots = rows
@@ -54,6 +60,7 @@ class Batch:
         self._specs = model.specs
         self._pool = model.pool
         self._prepared = prepared
+        self._states = states
 
     @classmethod
     def of(
@@ -69,8 +76,16 @@ class Batch:
             torch.from_numpy(plan.logit_rows).to(device),
             model,
             backend.prepare(plan, device),
-            torch.from_numpy(plan.hidden_rows).to(device) if len(plan.hidden_rows) else None,
+            hidden_rows=(
+                torch.from_numpy(plan.hidden_rows).to(device) if len(plan.hidden_rows) else None
+            ),
+            states=StateBatch(plan, model.states, device) if model.states is not None else None,
         )
+
+    def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:
+        """See `MixerExecutor.mix`."""
+        assert self._states is not None, "the model has no recurrent layers"
+        return self._states.mix(mixer, hidden, run)
 
     def attend(
         self,

@@ -94,10 +94,13 @@ def choose_executor(
         original.pack_linears(kernels)
         original.accept_adapters()
         return original
-    built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
-    if isinstance(built, NativeDecoder):
-        return NativeExecutor(loaded, built, memory)
-    original.slower_because = built
+    if loaded.metadata.states:
+        original.slower_because = "the kernel library does not compute recurrent layers"
+    else:
+        built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
+        if isinstance(built, NativeDecoder):
+            return NativeExecutor(loaded, built, memory)
+        original.slower_because = built
     original.pack_linears(kernels)
     return original
 

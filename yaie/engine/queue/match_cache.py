@@ -33,7 +33,7 @@ class MatchCache:
         """Count the prompt tokens that need a row."""
         if _needs_every_row(request):
             return len(request.prompt)
-        return len(request.prompt) - self.find(request).num_computed
+        return len(request.prompt) - self.find(request).num_resumable
 
     @staticmethod
     def count_new(request: Request, match: Match) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
+from dataclasses import replace
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
@@ -13,6 +14,7 @@ from yaie.engine.step.fault_isolation import FaultIsolation
 from yaie.engine.step.incremental_step import IncrementalStep, can_keep_step
 from yaie.engine.step.preemption import first_by_standing
 from yaie.engine.step.prompt_outputs import PromptRows
+from yaie.engine.step.sequence_states import SequenceStates
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -30,12 +32,14 @@ class BatchBuilder:
         max_step_rows: int,
         max_running: int,
         folding: FoldingCost | None = None,
+        states: SequenceStates | None = None,
     ) -> None:
         self._tree = tree
         self._policy = policy
         self.rows = RowLimit(max_step_rows)
         self._max_running = max_running
         self._folding = folding
+        self._states = states
         self._kept: IncrementalStep | None = None
         self._isolation = FaultIsolation()
 
@@ -56,7 +60,8 @@ class BatchBuilder:
         step = self._kept.next(running) if self._kept is not None and not drafts else None
         if step is None:
             step = self.make(running, drafts)
-            self._kept = IncrementalStep(running, step) if can_keep_step(running, step) else None
+            may_keep = self._states is None and can_keep_step(running, step)
+            self._kept = IncrementalStep(running, step) if may_keep else None
         return step
 
     def retry_smaller(self, step: ScheduledStep) -> bool:
@@ -81,6 +86,8 @@ class BatchBuilder:
     def forget(self) -> None:
         """Make the next step from scratch."""
         self._kept = None
+        if self._states is not None:
+            self._states.discard()
 
     def make(self, running: SequenceOf[Sequence], drafts: SequenceOf[Draft] = ()) -> ScheduledStep:
         """Return a step made from scratch; see `schedule_rows`."""
@@ -92,6 +99,7 @@ class BatchBuilder:
             max_step_rows=self.rows.limit,
             max_running=self._max_running,
             folding=self._folding,
+            states=self._states,
         )
 
 
@@ -104,13 +112,14 @@ def schedule_rows(
     max_step_rows: int,
     max_running: int,
     folding: FoldingCost | None,
+    states: SequenceStates | None = None,
 ) -> ScheduledStep:
     """Choose at most `max_step_rows` rows for the running sequences, and lay them out.
 
     Drafts get the rows that nothing else needs.
     """
     selection = RowSelection(max_step_rows)
-    prompt_rows = PromptRows(running, max_running)
+    prompt_rows = PromptRows(running, max_running, states)
     sampling: list[Sequence] = []
     members: list[Sequence] = []
     paid: list[tuple[Request, int]] = []
@@ -120,7 +129,10 @@ def schedule_rows(
         if isinstance(sequence, PromptPass | PooledPass):
             is_member = prompt_rows.add(selection, sequence, tree.path(sequence.cursor))
         else:
-            _, is_member = selection.add(sequence.cursor)
+            if states is None:
+                _, is_member = selection.add(sequence.cursor)
+            else:
+                is_member = states.add_rows(selection, sequence)
             if is_member:
                 sampling.append(sequence)
         rows = selection.num_rows - before
@@ -130,10 +142,12 @@ def schedule_rows(
             paid.append((sequence.request, rows))
     drafted = _select_drafts(selection, drafts, sampling)
     planned = plan_step(selection, folding)
-    index = planned.logit_index
+    index, plan = planned.logit_index, planned.plan
+    if states is not None:
+        plan = replace(plan, chains=states.lay_out(selection, plan))
     sampling.sort(key=lambda seq: seq.order)
     return ScheduledStep(
-        plan=planned.plan,
+        plan=plan,
         sample_tasks=tuple(
             task for seq in sampling for task in _tasks_of(seq, drafted.get(seq, ()), index)
         ),
@@ -143,6 +157,7 @@ def schedule_rows(
         members=tuple(members),
         paid=tuple(paid),
         drafts=drafted,
+        apply_states=None if states is None else states.apply,
     )
 
 

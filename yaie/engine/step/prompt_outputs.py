@@ -14,6 +14,7 @@ from yaie.attention.plan import PlannedStep, RowSelection
 from yaie.base.types import MIN_PROMPT_LOGITS
 from yaie.engine.request import PooledPass, PromptPass, Sequence
 from yaie.engine.scheduled_step import PromptLogits, PromptStates
+from yaie.engine.step.sequence_states import SequenceStates
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -26,7 +27,13 @@ def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:
 class PromptRows:
     """A step's rows for prompt passes."""
 
-    def __init__(self, running: SequenceOf[Sequence], max_running: int) -> None:
+    def __init__(
+        self,
+        running: SequenceOf[Sequence],
+        max_running: int,
+        states: SequenceStates | None = None,
+    ) -> None:
+        self._states = states
         num_sampling = sum(not isinstance(seq, PromptPass | PooledPass) for seq in running)
         self._room = room_for_prompt_logits(num_sampling, max_running)
         self._selected: list[tuple[PromptPass | PooledPass, int, int]] = []  # positions
@@ -36,12 +43,19 @@ class PromptRows:
     ) -> bool:
         """Select a pass's next positions; False if the step's rows or logits are used up."""
         is_hidden = isinstance(sequence, PooledPass)
+        start = self._states.find_start(sequence) if self._states is not None else 0
         first, missing = sequence.next_output, sequence.num_missing_outputs
         end = first + (missing if is_hidden else min(missing, self._room))
+        if self._states is not None:
+            reached = selection.add_again(path, start, first)
+            self._states.note_rows(sequence, start, reached)
+            end = min(end, reached) if reached < first else end
         if end > first:
             end = selection.add_outputs(path, first, end, is_hidden=is_hidden)
-        if end == first:
+        if end <= first:
             return False
+        if self._states is not None:
+            self._states.note_rows(sequence, start, end)
         if not is_hidden:
             self._room -= end - first
         selection.kv_tokens_unshared += end

@@ -16,12 +16,20 @@ class SupportedArchitecture:
     architecture: str  # class named in config.json
     model_type: str
     known_as: str  # its well-known models
+    # Types of layers besides attention: recurrent ones, whose states the tree keeps.
+    recurrent: frozenset[str] = frozenset()
 
+
+# "mamba" is the word of older files; "hybrid" has attention too.
+_LINEAR = frozenset({"linear_attention", "mamba"})
+_CONVOLUTION = frozenset({"conv"})
+_HYBRID = frozenset({"hybrid"})
 
 SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("AfmoeForCausalLM", "afmoe", "Arcee Trinity"),
     SupportedArchitecture("ApertusForCausalLM", "apertus", "Apertus"),
     SupportedArchitecture("ArceeForCausalLM", "arcee", "Arcee AFM"),
+    SupportedArchitecture("BambaForCausalLM", "bamba", "Bamba", recurrent=_LINEAR),
     SupportedArchitecture("Cohere2ForCausalLM", "cohere2", "Command R7B, Command A"),
     SupportedArchitecture("Cohere2MoeForCausalLM", "cohere2_moe", "Command A+"),
     SupportedArchitecture("CohereForCausalLM", "cohere", "Command R, Aya"),
@@ -36,6 +44,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Ernie4_5ForCausalLM", "ernie4_5", "ERNIE 4.5 0.3B"),
     SupportedArchitecture("Exaone4ForCausalLM", "exaone4", "EXAONE 4"),
     SupportedArchitecture("ExaoneMoeForCausalLM", "exaone_moe", "K-EXAONE"),
+    SupportedArchitecture("FalconH1ForCausalLM", "falcon_h1", "Falcon-H1", recurrent=_HYBRID),
     SupportedArchitecture("Gemma2ForCausalLM", "gemma2", "Gemma 2"),
     SupportedArchitecture("Gemma3ForCausalLM", "gemma3_text", "Gemma 3 270M and 1B"),
     SupportedArchitecture("Gemma3nForCausalLM", "gemma3n_text", "Gemma 3n, text-only checkpoints"),
@@ -55,7 +64,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3, dense"),
     SupportedArchitecture("GraniteMoeForCausalLM", "granitemoe", "Granite 3 1B-A400M, 3B-A800M"),
     SupportedArchitecture(
-        "GraniteMoeHybridForCausalLM", "granitemoehybrid", "Granite 4.0 micro, without Mamba layers"
+        "GraniteMoeHybridForCausalLM", "granitemoehybrid", "Granite 4.0", recurrent=_LINEAR
     ),
     SupportedArchitecture(
         "GraniteMoeSharedForCausalLM", "granitemoeshared", "Granite mixtures with a shared expert"
@@ -66,6 +75,9 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "Hunyuan A13B"),
     SupportedArchitecture("HYV3ForCausalLM", "hy_v3", "Hy3"),
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
+    SupportedArchitecture("Lfm2ForCausalLM", "lfm2", "LFM2", recurrent=_CONVOLUTION),
+    SupportedArchitecture("Lfm2MoeForCausalLM", "lfm2_moe", "LFM2 8B-A1B", recurrent=_CONVOLUTION),
+    SupportedArchitecture("Lfm3ForCausalLM", "lfm3", "LFM3", recurrent=_CONVOLUTION),
     SupportedArchitecture(
         "LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi, IQuest-Coder, EXAONE 3"
     ),
@@ -81,9 +93,13 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Mistral Nemo"),
     SupportedArchitecture("MixtralForCausalLM", "mixtral", "Mixtral 8x7B, 8x22B"),
     SupportedArchitecture("NanoChatForCausalLM", "nanochat", "nanochat"),
+    SupportedArchitecture(
+        "NemotronHForCausalLM", "nemotron_h", "Nemotron-H, Nemotron 3", recurrent=_LINEAR
+    ),
     SupportedArchitecture("NemotronForCausalLM", "nemotron", "Nemotron 4, Minitron"),
     SupportedArchitecture("Olmo2ForCausalLM", "olmo2", "OLMo 2"),
     SupportedArchitecture("Olmo3ForCausalLM", "olmo3", "OLMo 3"),
+    SupportedArchitecture("OlmoHybridForCausalLM", "olmo_hybrid", "OLMo hybrid", recurrent=_LINEAR),
     SupportedArchitecture("OlmoeForCausalLM", "olmoe", "OLMoE"),
     SupportedArchitecture("OlmoForCausalLM", "olmo", "OLMo 1"),
     SupportedArchitecture("OPTForCausalLM", "opt", "OPT"),
@@ -92,6 +108,21 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("PhimoeForCausalLM", "phimoe", "Phi-3.5-MoE"),
     SupportedArchitecture("Qwen2ForCausalLM", "qwen2", "Qwen 2 and 2.5, DeepSeek R1 Distill"),
     SupportedArchitecture("Qwen2MoeForCausalLM", "qwen2_moe", "Qwen1.5-MoE, Qwen2 57B-A14B"),
+    SupportedArchitecture(
+        "Qwen3_5ForCausalLM",
+        "qwen3_5_text",
+        "Qwen3.5, text-only checkpoints",
+        recurrent=_LINEAR,
+    ),
+    SupportedArchitecture(
+        "Qwen3_5MoeForCausalLM",
+        "qwen3_5_moe_text",
+        "Qwen3.5 mixtures, text-only checkpoints",
+        recurrent=_LINEAR,
+    ),
+    SupportedArchitecture(
+        "Qwen3NextForCausalLM", "qwen3_next", "Qwen3-Next 80B-A3B", recurrent=_LINEAR
+    ),
     SupportedArchitecture("Qwen3ForCausalLM", "qwen3", "Qwen 3; the built-in model"),
     SupportedArchitecture("Qwen3MoeForCausalLM", "qwen3_moe", "Qwen 3 30B-A3B, 235B-A22B"),
     SupportedArchitecture("SeedOssForCausalLM", "seed_oss", "Seed-OSS"),
@@ -106,11 +137,11 @@ OF_WRAPPERS: tuple[SupportedArchitecture, ...] = (
 )
 
 RUNNING_STATE = (
-    "a running state (linear attention or state space) belongs to a position and "
-    "cannot be shared by the prefix cache yet"
+    "a running state (linear attention or state space) is held for the tested classes only"
 )
 LINEAR = f"it mixes attention with other layers, and {RUNNING_STATE}"
-_STATE = "it has no attention layers, and its state cannot be shared by the prefix cache"
+_SHARED = "its layers share attention weights, and each layer needs separate keys and values"
+_STATE = "it has no attention layers, and a model without any is not served yet"
 _CHUNKED = (
     "its chunked attention is expressed in a mask only, and its attention temperature "
     "depends on the index in the batch instead of the position"
@@ -128,23 +159,14 @@ _PREFIX = "its attention is bidirectional over the prompt"
 
 # Popular model types that would be computed wrongly or cannot run, with the reason.
 REFUSED: dict[str, str] = {
-    "bamba": LINEAR,
-    "falcon_h1": LINEAR,
     "jamba": LINEAR,
     "kimi_linear": LINEAR,
-    "lfm2": LINEAR,
-    "lfm2_moe": LINEAR,
     "minimax": LINEAR,
-    "nemotron_h": LINEAR,
-    "olmo_hybrid": LINEAR,
     "qwen3_5": LINEAR,
-    "qwen3_5_text": LINEAR,
     "qwen3_5_moe": LINEAR,
-    "qwen3_5_moe_text": LINEAR,
-    "qwen3_next": LINEAR,
     "recurrent_gemma": LINEAR,
-    "zamba": LINEAR,
-    "zamba2": LINEAR,
+    "zamba": _SHARED,
+    "zamba2": _SHARED,
     "mamba": _STATE,
     "mamba2": _STATE,
     "falcon_mamba": _STATE,

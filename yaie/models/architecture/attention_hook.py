@@ -63,6 +63,11 @@ class LayerExecutor(Protocol):
 _CURRENT: ContextVar[LayerExecutor | None] = ContextVar("yaie_step", default=None)
 
 
+def current_step() -> LayerExecutor | None:
+    """Return the step that the running forward computes."""
+    return _CURRENT.get()
+
+
 @contextmanager
 def passing(step: LayerExecutor) -> Iterator[dict[str, Any]]:
     """Yield the keyword that hands a step to a model called inside."""

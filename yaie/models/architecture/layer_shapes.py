@@ -18,13 +18,16 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.base.errors import ModelUnsupported
 from yaie.kvcache.pool import LayerShape
+from yaie.kvcache.state_pool import LayerStates, StateShape
 from yaie.models.architecture.attention_hook import LayerArguments, passing
 from yaie.models.architecture.loaded_model import ModelSizes
+from yaie.models.architecture.mixer_hook import MixerCache, Run
 
 _LAYER = "yaie_layer"  # attention module attribute: the index of its spec
 _PROBE_TOKENS = 2
 # Its values are narrower than its keys, and its layers with a window have twice the KV heads.
 _NARROW_VALUES = "mimo_v2_flash"
+WITHOUT_ATTENTION = frozenset({"linear_attention", "mamba", "conv", "mlp", "moe"})  # layer types
 
 
 def layer_of(module: torch.nn.Module) -> int:
@@ -85,6 +88,7 @@ def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
     return [
         None if mode == "reuse" else _layer_shape(layer, layer_type)
         for layer, mode, layer_type in zip(layers, modes, types, strict=True)
+        if layer_type not in WITHOUT_ATTENTION
     ]
 
 
@@ -110,7 +114,14 @@ def _layer_shape(layer: Any, layer_type: str) -> LayerShape:
 
 
 def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...]:
-    """Run the model on two tokens and return each attention layer's spec, in order.
+    """Return each attention layer's spec, in order; see `probe_layers`."""
+    return probe_layers(model, device)[0]
+
+
+def probe_layers(
+    model: Any, device: torch.device
+) -> tuple[tuple[AttentionSpec, ...], tuple[LayerStates, ...]]:
+    """Run the model on two tokens; return its attention layers' specs and recurrent layers' states.
 
     Marks every attention module with its index. Raises `ModelUnsupported` if the attention hook
     refuses the model, or if its logits are non-finite.
@@ -142,13 +153,14 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
             f"its config is {vocab_size}",
             code="model_damaged",
         )
-    return tuple(probe.specs)
+    return tuple(probe.specs), tuple(probe.states)
 
 
 def check_layer_types(specs: Sequence[AttentionSpec], layer_types: Sequence[str] | None) -> None:
     """Compare the recorded windows with the config's layer types."""
     if layer_types is None:
         return
+    layer_types = [each for each in layer_types if each not in WITHOUT_ATTENTION]
     if len(layer_types) != len(specs):
         raise ModelUnsupported(
             f"the config lists {len(layer_types)} layers, but {len(specs)} ran attention"
@@ -166,6 +178,7 @@ class _GeometryProbe:
 
     def __init__(self) -> None:
         self.specs: list[AttentionSpec] = []
+        self.states: list[LayerStates] = []
         self._keys: list[torch.Tensor] = []
         self._modules: list[torch.nn.Module] = []
 
@@ -197,6 +210,19 @@ class _GeometryProbe:
         rows = queries[0].transpose(0, 1)
         pool_keys, pool_values = keys[0].transpose(0, 1), values[0].transpose(0, 1)
         return step.attend(spec, rows, pool_keys, pool_values, arguments.sinks)[None]
+
+    def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:
+        cache = MixerCache()
+        output = run(hidden, cache)
+        self.states.append(
+            tuple(
+                StateShape(
+                    kind, index, tuple(state.shape[1:]), str(state.dtype).removeprefix("torch.")
+                )
+                for (kind, index), state in cache.states.items()
+            )
+        )
+        return output
 
     def _producer_of(self, keys: torch.Tensor) -> int | None:
         """Return the earlier layer that passed the same keys, if any."""

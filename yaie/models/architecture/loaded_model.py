@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from yaie.attention.spec import AttentionSpec
+from yaie.kvcache.state_pool import LayerStates, StateShape
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class LoadedModel:
     device: torch.device
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int
-    memory_bytes: int = 0  # planned: weights, activations and pool
+    memory_bytes: int = 0  # planned: weights, activations and pools
+    num_states: int = 0  # slots for states of recurrent layers
 
     @property
     def dtype(self) -> torch.dtype:
@@ -84,6 +86,7 @@ class ModelMetadata:
     num_parameters: int
     eos_token_ids: tuple[int, ...]
     default_sampling: dict[str, float | int]  # as the model's authors recommend
+    states: tuple[LayerStates, ...] = ()  # one for each recurrent layer
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
@@ -96,5 +99,9 @@ class ModelMetadata:
             "sizes": ModelSizes(**found["sizes"]),
             "specs": tuple(AttentionSpec(**fields) for fields in found["specs"]),
             "eos_token_ids": tuple(found["eos_token_ids"]),
+            "states": tuple(
+                tuple(StateShape(**{**each, "shape": tuple(each["shape"])}) for each in layer)
+                for layer in found["states"]
+            ),
         }
         return cls(**{**found, **restored})

@@ -6,7 +6,7 @@ Torch-free: a refusal takes milliseconds.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -51,6 +51,7 @@ _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 _STATEFUL_LAYERS = frozenset(
     {"linear_attention", "mamba", "conv", "recurrent", "hybrid", "hybrid_sliding"}
 )
+WITHOUT_STATE = frozenset({"mlp", "moe"})  # Nemotron-H numbers them as layers
 _INDEXED_LAYERS = frozenset({"indexed_attention", "compressed_attention"})
 # Settings for images or audio, from many years of configs.
 _PARTS_OF_WRAPPERS = (
@@ -100,7 +101,10 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         raise ModelUnsupported(
             f"{name} with bidirectional attention cannot be served: tokens attend to later tokens"
         )
-    odd_layers = sorted(set(_layer_types(config)) - _ATTENTION_LAYERS)
+    known_layers = _ATTENTION_LAYERS | entry.recurrent
+    if entry.recurrent:
+        known_layers |= WITHOUT_STATE
+    odd_layers = sorted(set(_layer_types(config)) - known_layers)
     if odd_layers:
         state = "" if _STATEFUL_LAYERS.isdisjoint(odd_layers) else f"; {RUNNING_STATE}"
         raise ModelUnsupported(
@@ -119,6 +123,18 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
                 )
             raise ModelUnsupported(f"{name} with rope type {rope_type!r} cannot be served: {why}")
     return entry
+
+
+def is_recurrent(architecture: str) -> bool:
+    """Return True for a supported class that may have recurrent layers."""
+    entry = _BY_ARCHITECTURE.get(architecture)
+    return entry is not None and bool(entry.recurrent)
+
+
+def count_recurrent(architecture: str, layer_types: Iterable[str] | None) -> int:
+    """Count the recurrent layers of a supported class."""
+    entry = _BY_ARCHITECTURE.get(architecture)
+    return 0 if entry is None else sum(name in entry.recurrent for name in layer_types or ())
 
 
 def _check_defaults(config: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ import torch
 from yaie.base.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.architecture.architectures import OF_WRAPPERS
 from yaie.models.architecture.attention_hook import IMPLEMENTATION, register
-from yaie.models.architecture.support import check_supported
+from yaie.models.architecture.support import check_supported, is_recurrent
 from yaie.models.architecture.text_backbones import (
     TIES,
     Wrapper,
@@ -199,6 +199,9 @@ def _model_class(architecture: str) -> Any:
 
     register()
     model_class = _class_named(architecture)
+    if is_recurrent(architecture):
+        # Several of these classes do not declare it, and their attention layers use it.
+        model_class._supports_attention_backend = True
     if not getattr(model_class, "_supports_attention_backend", False):
         raise ModelUnsupported(
             f"{architecture} of the installed transformers {transformers.__version__} does "

@@ -23,7 +23,7 @@ from yaie.models.architecture.layer_shapes import (
     check_layer_types,
     estimate_pool_shapes,
     pool_shapes,
-    probe_geometry,
+    probe_layers,
     read_sizes,
 )
 from yaie.models.architecture.loaded_model import (
@@ -34,7 +34,8 @@ from yaie.models.architecture.loaded_model import (
     torch_dtype,
 )
 from yaie.models.architecture.longrope import use_second_table
-from yaie.models.architecture.support import check_supported, longrope_switch
+from yaie.models.architecture.mixer_hook import hook_mixers
+from yaie.models.architecture.support import check_supported, count_recurrent, longrope_switch
 from yaie.models.architecture.text_backbones import TIES
 from yaie.models.architecture.text_weights import HEAD
 from yaie.models.files.checkpoint import Checkpoint
@@ -52,6 +53,7 @@ from yaie.models.load.placement import (
     resolve_dtype,
     set_threads,
 )
+from yaie.models.load.recurrent_limits import check_recurrent, count_states
 from yaie.models.load.weight_sizes import (
     WeightFormat,
     estimate_dequantized,
@@ -90,6 +92,11 @@ class _Source:
     layout: QuantizedLayout | None  # quantized checkpoints only
     text: CalibrationText | None  # to calibrate by
 
+    @property
+    def num_recurrent(self) -> int:
+        """Number of recurrent layers."""
+        return count_recurrent(self.architecture, getattr(self.hf_config, "layer_types", None))
+
     def layout_besides(self, target: WeightFormat) -> QuantizedLayout | None:
         """Return the quantized layers besides experts that are packed as they are read."""
         return None if target.experts else self.layout
@@ -105,6 +112,7 @@ class _Budget:
     weights: int
     dequantized: int
     target: WeightFormat
+    num_recurrent: int  # layers
 
     def plan(self, kv_bytes_per_token: int) -> MemoryPlan:
         """Return the memory plan. Raises `NotEnoughMemory`."""
@@ -117,6 +125,7 @@ class _Budget:
             context_len=self.target.context_len,
             device=self.target.device.type,
             dequantized=self.dequantized,
+            is_recurrent=self.num_recurrent > 0,
         )
 
 
@@ -198,7 +207,10 @@ def _open(config: EngineConfig, *, may_pack: bool) -> _Source:
     text = None
     if config.is_calibrated and not stays_quantized:
         text = read_calibration(config.calibrate, folder.path)
-    return _Source(folder, architecture, hf_config, settings, layout, text)
+    source = _Source(folder, architecture, hf_config, settings, layout, text)
+    if source.num_recurrent:
+        check_recurrent(architecture, config, device)
+    return source
 
 
 def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> WeightFormat:
@@ -259,6 +271,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: WeightFormat) -
         weights=estimate_weights(checkpoint, target),
         dequantized=estimate_dequantized(target),
         target=target,
+        num_recurrent=source.num_recurrent,
     )
     per_token = bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype)
     try:
@@ -340,7 +353,9 @@ def _inspect(
     model: torch.nn.Module,
 ) -> LoadedModel:
     """Probe the built model, plan its memory by what it stores, and describe it."""
-    specs = probe_geometry(model, target.device)
+    if budget.num_recurrent:
+        hook_mixers(model, budget.num_recurrent)
+    specs, states = probe_layers(model, target.device)
     check_layer_types(specs, getattr(source.hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), target.kv_dtype)
     plan = budget.plan(kv_bytes_per_token)
@@ -365,6 +380,7 @@ def _inspect(
             default=source.settings.get("eos_token_id"),
         ),
         default_sampling=read_default_sampling(path),
+        states=states,
     )
     return LoadedModel(
         model=model,
@@ -374,6 +390,7 @@ def _inspect(
         max_model_len=fit_to_pool(config, target.context_len, plan),
         num_slots=plan.num_slots,
         memory_bytes=plan.nbytes,
+        num_states=count_states(config, states, plan.states),
     )
 
 

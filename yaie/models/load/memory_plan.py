@@ -22,6 +22,8 @@ _MIB = 1024**2
 
 # Share of the memory left by weights and activations that an automatic pool takes.
 _POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
+_STATE_SHARE = 0.125  # of the same rest, for states of recurrent layers
+_MOST_STATE_BYTES = 4 * GIB
 _MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU's memory is shared with other programs
 _MOST_CONTEXTS = 64  # full-length sequences in an automatic pool of more than 64 Ki slots
 _LEAST_AUTOMATIC_SLOTS = 64 * 1024
@@ -41,19 +43,21 @@ class MemoryPlan:
     num_slots: int
     device: str
     adapters: int = 0
+    states: int = 0  # of recurrent layers
 
     @property
     def nbytes(self) -> int:
-        """The sum: weights, adapters, activations and pool."""
+        """The sum: weights, adapters, activations, states and pool."""
         pool = self.num_slots * self.kv_bytes_per_token
-        return self.weights + self.adapters + self.activations + pool
+        return self.weights + self.adapters + self.activations + self.states + pool
 
     def __str__(self) -> str:
         pool = self.num_slots * self.kv_bytes_per_token
         adapters = f"adapters {format_size(self.adapters)} + " if self.adapters else ""
+        states = f"states {format_size(self.states)} + " if self.states else ""
         return (
             f"weights {format_size(self.weights)} + {adapters}"
-            f"activations {format_size(self.activations)} + "
+            f"activations {format_size(self.activations)} + {states}"
             f"KV cache {format_size(pool)} ({self.num_slots:,} slots of "
             f"{self.kv_bytes_per_token:,} bytes) = {format_size(self.nbytes)} of "
             f"{format_size(self.free)} free on {self.device}"
@@ -91,6 +95,7 @@ def plan_for(
     context_len: int,
     device: str,
     dequantized: int = 0,
+    is_recurrent: bool = False,
 ) -> MemoryPlan:
     """Plan a model's memory under the settings. Raises `NotEnoughMemory`.
 
@@ -107,6 +112,10 @@ def plan_for(
             max_step_rows=config.max_step_rows,
             max_model_len=min(context_len, config.num_slots or context_len),
         )
+    states = 0
+    if is_recurrent:
+        room = max(0, free - weights - activations)
+        states = config.state_bytes or min(int(_STATE_SHARE * room), _MOST_STATE_BYTES)
     return plan_memory(
         free=free,
         weights=weights,
@@ -116,6 +125,7 @@ def plan_for(
         num_slots=config.num_slots,
         device=device,
         adapters=estimate_adapters(config.lora),
+        states=states,
     )
 
 
@@ -129,12 +139,13 @@ def plan_memory(
     num_slots: int | None,
     device: str,
     adapters: int = 0,
+    states: int = 0,
 ) -> MemoryPlan:
     """Choose the number of slots, or check the configured one.
 
     Raises `NotEnoughMemory` with the sizes and, if there is one, a value that fits.
     """
-    left = free - weights - adapters - activations
+    left = free - weights - adapters - activations - states
     slots_that_fit = max(0, left // kv_bytes_per_token)
     chosen = num_slots
     if chosen is None:
@@ -144,7 +155,7 @@ def plan_memory(
         most = max(_MOST_CONTEXTS * context_len, _LEAST_AUTOMATIC_SLOTS)
         chosen = min(max(0, share // kv_bytes_per_token), most)
     plan = MemoryPlan(
-        free, weights, activations, kv_bytes_per_token, max(chosen, 1), device, adapters
+        free, weights, activations, kv_bytes_per_token, max(chosen, 1), device, adapters, states
     )
     if left <= 0 or chosen < 1:
         raise NotEnoughMemory(f"the model does not fit: {plan}; use a smaller model or free memory")

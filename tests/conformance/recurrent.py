@@ -1,0 +1,219 @@
+"""Tiny models with recurrent layers, and random schedules that compare their answers.
+
+A state that is lost, stale or another request's changes the answers of these models: their layers
+forget slowly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from tests.conformance.case import LAYERS, VOCAB_SIZE, Case, save
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
+from yaie.engine.core import EngineCore
+from yaie.kvcache.state_pool import bytes_per_state
+
+TOLERANCE = 2e-3  # of a log-probability; the scan's sums depend on where a prompt is resumed
+LONGEST = 150
+
+_EXPERTS = {
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+}
+_LINEAR = ["linear_attention"] * (LAYERS - 1) + ["full_attention"]
+_DELTA_NET = {
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "layer_types": _LINEAR,
+}
+_CONVOLUTIONS = {"layer_types": ["conv", "full_attention"] * (LAYERS // 2)}
+_MAMBA = {
+    "mamba_n_heads": 8,
+    "mamba_d_head": 16,
+    "mamba_d_state": 16,
+    "mamba_n_groups": 1,
+    "mamba_chunk_size": 16,
+}
+
+
+class RecurrentCase(Case):
+    """A case whose recurrent layers forget slowly."""
+
+    def build(self) -> torch.nn.Module:
+        """Build the oracle."""
+        model = super().build()
+        generator = torch.Generator().manual_seed(2)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("A_log"):
+                    parameter.uniform_(-4.0, -2.0, generator=generator)
+        return model
+
+
+RECURRENT: tuple[RecurrentCase, ...] = (
+    RecurrentCase("qwen3.5", "Qwen3_5ForCausalLM", "gated delta net", _DELTA_NET),
+    RecurrentCase(
+        "qwen3.5-moe", "Qwen3_5MoeForCausalLM", "gated delta net, experts", _DELTA_NET | _EXPERTS
+    ),
+    RecurrentCase(
+        "qwen3-next", "Qwen3NextForCausalLM", "gated delta net, experts", _DELTA_NET | _EXPERTS
+    ),
+    RecurrentCase(
+        "olmo-hybrid", "OlmoHybridForCausalLM", "gated delta net", {"layer_types": _LINEAR}
+    ),
+    RecurrentCase("lfm2", "Lfm2ForCausalLM", "short convolutions", _CONVOLUTIONS),
+    RecurrentCase(
+        "lfm2-moe",
+        "Lfm2MoeForCausalLM",
+        "short convolutions, experts",
+        _CONVOLUTIONS | _EXPERTS | {"num_dense_layers": 1},
+    ),
+    RecurrentCase("lfm3", "Lfm3ForCausalLM", "short convolutions", _CONVOLUTIONS),
+    RecurrentCase(
+        "falcon-h1",
+        "FalconH1ForCausalLM",
+        "Mamba 2 and attention in each layer",
+        {**_MAMBA, "mamba_d_ssm": 64, "mamba_n_heads": 4},
+    ),
+    RecurrentCase(
+        "granite-hybrid-mamba",
+        "GraniteMoeHybridForCausalLM",
+        "Mamba 2, experts",
+        {
+            **_MAMBA,
+            "mamba_expand": 2,
+            "layer_types": ["mamba"] * (LAYERS - 1) + ["attention"],
+            "num_local_experts": 4,
+            "num_experts_per_tok": 2,
+            "shared_intermediate_size": 32,
+        },
+    ),
+    RecurrentCase(
+        "nemotron-h",
+        "NemotronHForCausalLM",
+        "Mamba 2",
+        {
+            "hybrid_override_pattern": "M-M*",
+            "mamba_num_heads": 4,
+            "mamba_head_dim": 16,
+            "ssm_state_size": 16,
+            "n_groups": 1,
+            "chunk_size": 16,
+        },
+    ),
+    RecurrentCase(
+        "bamba",
+        "BambaForCausalLM",
+        "Mamba 2",
+        {**_MAMBA, "mamba_expand": 2, "attn_layer_indices": [LAYERS - 1]},
+    ),
+)
+
+
+@dataclass
+class RecurrentSubject:
+    """A recurrent model under test, beside transformers' own."""
+
+    case: RecurrentCase
+    folder: Path
+
+    @cached_property
+    def oracle(self) -> torch.nn.Module:
+        """transformers' own model, saved to the folder."""
+        model = self.case.build()
+        save(self.case, model, self.folder)
+        return model
+
+    def core(self, **settings: object) -> EngineCore:
+        """Load an engine that audits each step."""
+        assert self.oracle is not None
+        defaults = {"num_slots": 600, "device": "cpu", "audit": True, "threads": 1}
+        defaults |= {"max_step_rows": 64, "max_running": 5, "weights_cache": "off"}
+        return EngineCore(EngineConfig(model=str(self.folder), **(defaults | settings)))  # type: ignore[arg-type]
+
+    @cached_property
+    def state_bytes(self) -> int:
+        """Bytes of one state."""
+        core = self.core()
+        found = bytes_per_state(core.executor.loaded.metadata.states)
+        core.close()
+        return found
+
+    @torch.inference_mode()
+    def logprobs(self, tokens: list[int]) -> torch.Tensor:
+        """Return the oracle's log-probabilities [tokens, vocab]."""
+        logits = self.oracle(torch.tensor([tokens]), use_cache=False).logits[0].float()
+        return torch.log_softmax(logits, dim=-1)
+
+
+@dataclass
+class Schedule:
+    """Requests with shared prefixes that arrive, end and are aborted at random."""
+
+    subject: RecurrentSubject
+    core: EngineCore
+    seed: int
+    prompts: dict[str, list[int]] = field(default_factory=dict)
+    answers: dict[tuple[str, int], list[TokenDelta]] = field(default_factory=dict)
+
+    def run(self, num_requests: int) -> None:
+        """Run the requests."""
+        rng = random.Random(self.seed)
+        waiting = list(self._requests(rng, num_requests))
+        while waiting or self.core.has_work:
+            while waiting and rng.random() < 0.5:
+                self.core.add(waiting.pop(0))
+            if rng.random() < 0.03:
+                self.core.abort(rng.choice(list(self.prompts)))
+            for delta in self.core.step():
+                assert delta.error is None, delta.error
+                self.answers.setdefault((delta.request_id, delta.index), []).append(delta)
+
+    def _requests(self, rng: random.Random, count: int) -> Iterator[GenerationRequest]:
+        made: list[list[int]] = []
+        for number in range(count):
+            base = rng.choice(made) if made and rng.random() < 0.7 else []
+            own = [rng.randrange(3, VOCAB_SIZE) for _ in range(rng.choice((0, 1, 5, 30, 90)))]
+            tokens = [*base[: rng.randint(1, LONGEST)], *own][:LONGEST] or [7]
+            made.append(tokens)
+            request_id = f"{self.seed}-{number}"
+            self.prompts[request_id] = tokens
+            yield GenerationRequest(
+                request_id=request_id,
+                prompt_token_ids=tuple(tokens),
+                sampling=SamplingParams(
+                    max_tokens=rng.randint(1, 12),
+                    n=rng.choice((1, 1, 1, 3)),
+                    temperature=rng.choice((0.0, 1.0)),
+                    seed=number,
+                    logprobs=0,
+                    prompt_logprobs=rng.choice((None, None, None, 0)),
+                    ignore_eos=True,
+                ),
+            )
+
+    def check(self) -> None:
+        """Compare the log-probability of each token with the oracle's."""
+        for (request_id, _), deltas in self.answers.items():
+            prompt = self.prompts[request_id]
+            found = [each for delta in deltas for each in delta.logprobs]
+            tokens = [*prompt, *(each.token_id for each in found)]
+            expected = self.subject.logprobs(tokens)
+            for index, each in enumerate(found, len(prompt) - 1):
+                assert abs(float(expected[index, each.token_id]) - each.logprob) < TOLERANCE
+            for index, known in enumerate(deltas[0].prompt_logprobs or ()):
+                if known is not None:
+                    assert (
+                        abs(float(expected[index - 1, known.token_id]) - known.logprob) < TOLERANCE
+                    )

@@ -1,0 +1,114 @@
+"""Models with recurrent layers: warm answers equal transformers' own, whatever states are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from tests.conformance.recurrent import RECURRENT, RecurrentCase, RecurrentSubject, Schedule
+from tests.engine.asking import ask, run
+from tests.sizes import size
+from yaie.base.errors import ConfigError, NotEnoughMemory
+from yaie.engine.core import EngineCore
+
+_BY_DEFAULT = {"qwen3.5", "lfm2", "granite-hybrid-mamba"}
+
+
+def _marked(case: RecurrentCase) -> object:
+    return pytest.param(
+        case, id=case.name, marks=() if case.name in _BY_DEFAULT else pytest.mark.integration
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module", params=[_marked(case) for case in RECURRENT])
+def recurrent(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> RecurrentSubject:
+    return RecurrentSubject(request.param, tmp_path_factory.mktemp("recurrent"))
+
+
+@pytest.fixture(scope="module")
+def core(recurrent: RecurrentSubject) -> Iterator[EngineCore]:
+    """An engine with little more states than sequences, and few slots."""
+    core = recurrent.core(num_slots=330, state_bytes=12 * recurrent.state_bytes)
+    yield core
+    core.close()
+
+
+def test_random_schedules(recurrent: RecurrentSubject, core: EngineCore) -> None:
+    """Under eviction of states and of slots, with preemption, aborts, n and prompt logprobs."""
+    for seed in range(size(20)):
+        schedule = Schedule(recurrent, core, seed)
+        schedule.run(24)
+        schedule.check()
+    states = core.scheduler.states
+    assert states is not None
+    assert states.nodes.num_evicted > 0
+    assert core.stats.cached_tokens > 0
+
+
+def test_a_wrong_state_would_be_noticed(recurrent: RecurrentSubject) -> None:
+    """Proof that the schedules show a state of zeros where another belongs."""
+    core = recurrent.core()
+    prompt = tuple(range(3, 63))
+    run(core, ask("first", prompt))
+    states = core.executor._pooled.states  # type: ignore[attr-defined]
+    for layer in states._layers:
+        for pool in layer.values():
+            pool.zero_()
+    schedule = Schedule(recurrent, core, 0)
+    schedule.prompts["second"] = list(prompt)
+    schedule.answers = run(core, ask("second", prompt, logprobs=0)).deltas
+    assert schedule.answers["second", 0][0].num_cached_tokens == len(prompt) - 1
+    with pytest.raises(AssertionError):
+        schedule.check()
+    core.close()
+
+
+def test_a_prompt_resumes_where_earlier_prompts_parted(recurrent: RecurrentSubject) -> None:
+    """The second prompt leaves a state where it parts; the third resumes just there."""
+    core = recurrent.core(num_slots=2000)
+    shared = tuple(range(3, 103))
+    cached = []
+    for number in range(4):
+        own = tuple(110 + number for _ in range(17))
+        answers = run(core, ask(str(number), (*shared, *own)))
+        cached.append(answers.last(str(number)).num_cached_tokens)
+    assert cached == [0, 0, len(shared), len(shared)]
+    again = run(core, ask("again", (*shared, *(110 for _ in range(17)))))
+    assert again.last("again").num_cached_tokens == len(shared) + 16
+    core.close()
+
+
+def test_prompts_of_one_step_share_their_rows(recurrent: RecurrentSubject) -> None:
+    core = recurrent.core(max_step_rows=512)
+    shared = tuple(range(3, 103))
+    before = core.stats
+    run(core, *(ask(str(number), (*shared, 110 + number), max_tokens=1) for number in range(4)))
+    assert core.stats.since(before).rows_computed == len(shared) + 4
+    core.close()
+
+
+def test_refusals(recurrent: RecurrentSubject) -> None:
+    with pytest.raises(ConfigError, match="omit --exact"):
+        recurrent.core(exact=True)
+    with pytest.raises(ConfigError, match="omit --lora"):
+        recurrent.core(lora="a=/nowhere")
+    with pytest.raises(NotEnoughMemory, match="at least --state-bytes"):
+        recurrent.core(state_bytes=recurrent.state_bytes)
+
+
+def test_few_states_limit_the_running_sequences(recurrent: RecurrentSubject) -> None:
+    core = recurrent.core(state_bytes=5 * recurrent.state_bytes)
+    assert core.info.max_running == 2
+    core.close()

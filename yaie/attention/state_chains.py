@@ -1,0 +1,52 @@
+"""State chains: the runs of rows that recurrent layers compute one after another. Pure.
+
+A recurrent layer carries a state along a path. A chain starts from the state after the token before
+its first row and leaves the state after its last row. Chains are in the order of their rows, so a
+chain's parent precedes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from yaie.attention.plan import StepPlan
+from yaie.kvcache.node_states import NO_STATE
+
+
+class StateChain(NamedTuple):
+    """Consecutive rows of one path, and where their states come from and go to."""
+
+    first_row: int
+    end_row: int
+    parent: int = -1  # chain of this step that ends just before it; -1: none
+    source: int = NO_STATE  # state slot to start from without a parent; -1: zeros
+    target: int = NO_STATE  # state slot that takes the end state; -1: none
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.end_row - self.first_row
+
+
+def whole_chains(plan: StepPlan) -> Sequence[StateChain]:
+    """Return the chains of a plan that computes each path from its first token on.
+
+    They keep no state. Such plans compare a model with itself at load.
+    """
+    row_of = {int(slot): row for row, slot in enumerate(plan.slots)}
+    parents = [-1] * plan.num_rows
+    for segment in plan.segments:
+        for row in range(segment.first_row, segment.end_row):
+            index = int(plan.positions[row]) - 1 - segment.first_position
+            if 0 <= index < len(segment.slots):
+                parents[row] = row_of[int(segment.slots[index])]
+    starts = {0} | {row for row in range(1, plan.num_rows) if parents[row] != row - 1}
+    starts |= {parents[row] + 1 for row in starts}
+    bounds = sorted({*starts, plan.num_rows})
+    chain_of = {end - 1: index for index, end in enumerate(bounds[1:])}
+    return [
+        StateChain(first, end, parent=chain_of[parents[first]] if parents[first] >= 0 else -1)
+        for first, end in pairwise(bounds)
+    ]
