@@ -140,7 +140,11 @@ _MINISTRAL = {
 }
 _MROPE = {"rope_type": "default", "mrope_section": [24, 20, 20], "mrope_interleaved": True}
 _LONGROPE = {"type": "longrope", "short_factor": [1.0] * 48, "long_factor": [1.0] * 48}
-_QWEN35 = {"model_type": "qwen3_5_text", "layer_types": ["linear_attention", "full_attention"]}
+_QWEN35 = {
+    "model_type": "qwen3_5_text",
+    "num_hidden_layers": 2,
+    "layer_types": ["linear_attention", "full_attention"],
+}
 _GEMMA4 = {"model_type": "gemma4_text", **_mixed(30)}
 
 POPULAR: tuple[Popular, ...] = (

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import torch
 
-from tests.conformance.case import LAYERS, VOCAB_SIZE, Case, save
+from tests.conformance.case import LAYERS, VOCAB_SIZE, Case, rope, save
+from tests.conformance.wrapped import WrapperCase
 from yaie.base.settings import EngineConfig
 from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.core import EngineCore
@@ -47,7 +48,7 @@ _MAMBA = {
 }
 
 
-class RecurrentCase(Case):
+class _Slow(Case):
     """A case whose recurrent layers forget slowly."""
 
     def build(self) -> torch.nn.Module:
@@ -59,6 +60,14 @@ class RecurrentCase(Case):
                 if name.endswith("A_log"):
                     parameter.uniform_(-4.0, -2.0, generator=generator)
         return model
+
+
+class RecurrentCase(_Slow):
+    """A text-only model."""
+
+
+class RecurrentWrapper(_Slow, WrapperCase):
+    """A wrapper, whose text is served."""
 
 
 RECURRENT: tuple[RecurrentCase, ...] = (
@@ -120,12 +129,23 @@ RECURRENT: tuple[RecurrentCase, ...] = (
     ),
 )
 
+_TURNS = rope("default", mrope_section=[1, 1, 0], partial_rotary_factor=0.25)
+RECURRENT_WRAPPED: tuple[RecurrentWrapper, ...] = (
+    RecurrentWrapper("qwen3.5-vision", "Qwen3_5ForConditionalGeneration", "", _DELTA_NET | _TURNS),
+    RecurrentWrapper(
+        "qwen3.5-moe-vision",
+        "Qwen3_5MoeForConditionalGeneration",
+        "",
+        _DELTA_NET | _EXPERTS | _TURNS,
+    ),
+)
+
 
 @dataclass
 class RecurrentSubject:
     """A recurrent model under test, beside transformers' own."""
 
-    case: RecurrentCase
+    case: Case
     folder: Path
 
     @cached_property

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.conformance.popular import POPULAR, count
 from tests.conformance.popular_forms import cells, count_forms
-from tests.conformance.recurrent import RECURRENT
+from tests.conformance.recurrent import RECURRENT, RECURRENT_WRAPPED
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.models.architecture.architectures import REFUSED, SUPPORTED
@@ -63,7 +63,7 @@ def _computes(wrapper: Wrapper) -> str:
     """Return the text-only classes of a wrapper's cases."""
     found = {
         check_supported(case.config().to_dict()).architecture
-        for case in WRAPPED
+        for case in (*WRAPPED, *RECURRENT_WRAPPED)
         if case.architecture == wrapper.architecture
     }
     return ", ".join(f"`{name}`" for name in sorted(found))

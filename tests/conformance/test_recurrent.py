@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from tests.conformance.recurrent import RECURRENT, RecurrentCase, RecurrentSubject, Schedule
+from tests.conformance.case import Case
+from tests.conformance.recurrent import (
+    RECURRENT,
+    RECURRENT_WRAPPED,
+    RecurrentSubject,
+    Schedule,
+)
 from tests.engine.asking import ask, run
 from tests.sizes import size
 from yaie.base.errors import ConfigError, NotEnoughMemory
@@ -16,7 +22,7 @@ from yaie.engine.core import EngineCore
 _BY_DEFAULT = {"qwen3.5", "lfm2", "granite-hybrid-mamba"}
 
 
-def _marked(case: RecurrentCase) -> object:
+def _marked(case: Case) -> object:
     return pytest.param(
         case, id=case.name, marks=() if case.name in _BY_DEFAULT else pytest.mark.integration
     )
@@ -30,7 +36,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-@pytest.fixture(scope="module", params=[_marked(case) for case in RECURRENT])
+@pytest.fixture(scope="module", params=[_marked(case) for case in (*RECURRENT, *RECURRENT_WRAPPED)])
 def recurrent(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> RecurrentSubject:

@@ -11,7 +11,7 @@ import pytest
 import transformers
 
 from tests.conformance.popular import POPULAR, Popular
-from tests.conformance.recurrent import RECURRENT
+from tests.conformance.recurrent import RECURRENT, RECURRENT_WRAPPED
 from tests.conformance.table import PAGE, page_with, render
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
@@ -35,7 +35,8 @@ def test_supported_architectures_are_those_with_a_case() -> None:
 
 
 def test_wrappers_are_those_with_a_case() -> None:
-    assert {case.architecture for case in WRAPPED} == {entry.architecture for entry in WRAPPERS}
+    cases = {case.architecture for case in (*WRAPPED, *RECURRENT_WRAPPED)}
+    assert cases == {entry.architecture for entry in WRAPPERS}
 
 
 def test_model_types_are_those_of_transformers() -> None:

@@ -162,8 +162,6 @@ REFUSED: dict[str, str] = {
     "jamba": LINEAR,
     "kimi_linear": LINEAR,
     "minimax": LINEAR,
-    "qwen3_5": LINEAR,
-    "qwen3_5_moe": LINEAR,
     "recurrent_gemma": LINEAR,
     "zamba": _SHARED,
     "zamba2": _SHARED,

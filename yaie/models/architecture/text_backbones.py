@@ -118,6 +118,15 @@ WRAPPERS: tuple[Wrapper, ...] = (
         "Qwen3-VL 30B-A3B, 235B-A22B",
         "qwen3_vl_moe_text",
     ),
+    Wrapper(
+        "Qwen3_5ForConditionalGeneration", "qwen3_5", "Qwen3.5, Qwen3.6, Qwen3.8", "qwen3_5_text"
+    ),
+    Wrapper(
+        "Qwen3_5MoeForConditionalGeneration",
+        "qwen3_5_moe",
+        "Qwen3.5 and Qwen3.6 mixtures",
+        "qwen3_5_moe_text",
+    ),
     Wrapper("SmolVLMForConditionalGeneration", "smolvlm", "SmolVLM", "llama"),
 )
 
