@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
-from collections.abc import Sequence as SequenceOf
 
 import pytest
 import torch
@@ -15,6 +14,8 @@ from tests.engine.watched_executor import Execute
 from tests.tiny_model import VOCAB_SIZE
 from yaie.attention.plan import StepPlan
 from yaie.base.types import GenerationRequest, ReasoningLimit
+from yaie.engine.drafts.draft_lengths import rising
+from yaie.engine.drafts.drafter import Guess
 from yaie.engine.request import Sequence
 from yaie.kernels import library_search
 
@@ -70,12 +71,13 @@ class Remembered:
         self.known = known
         self.random = random.Random(2)
 
-    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
         answer = self.known.tokens(sequence.request.request_id, sequence.index)
-        return [
+        tokens = [
             token if self.random.random() < 0.8 else self.random.randrange(3, VOCAB_SIZE)
             for token in answer[len(sequence.output) :][: self.random.randint(0, limit)]
         ]
+        return Guess(tuple(tokens), "remembered")
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         pass
@@ -145,3 +147,18 @@ def test_a_prediction_makes_fewer_steps(make_core: MakeCore) -> None:
     assert run(core, predicted).tokens("r") == wanted
     assert core.stats.num_steps < NEW // 2
     assert core.stats.accepted_tokens > NEW // 2
+
+
+def test_auto_measures_the_costs_of_rows_and_drafts_a_replay(make_core: MakeCore) -> None:
+    core = make_core(speculate="auto")
+    core.warm_up()
+    costs = core.scheduler.drafting.costs
+    assert costs is not None
+    assert 0 < costs.cost(1) <= costs.cost(8) <= costs.cost(32) < costs.cost(64)
+    assert core.stats.num_live_slots == 0
+    core.scheduler.drafting.costs = rising([(1, 1.0), (64, 1.5)])
+    request = ask("r", tokens_of(1, 20), max_tokens=NEW)
+    wanted = run(core, request).tokens("r")
+    before = core.stats
+    assert run(core, request).tokens("r") == wanted
+    assert core.stats.since(before).num_steps < NEW // 3

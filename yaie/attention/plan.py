@@ -129,17 +129,19 @@ class RowSelection:
         return self.num_rows - before, complete
 
     def add_draft(self, cursor: Cursor, count: int) -> int:
-        """Select tokens after a cursor whose logits are selected, and their logits.
+        """Select the logits of tokens after a cursor, on its edge; its own are selected.
 
         Returns how many of the `count` tokens the budget has room for.
         """
         node, first = cursor.node, cursor.offset
         assert node is not None, "the cursor is closed"
-        end = first + min(count, self.room)
-        self._compute(node, end)
-        self._entry(node).logits.update(range(first, end))
-        self.kv_tokens_unshared += end - first
-        return end - first
+        for added in range(count):
+            is_computed = self._compute(node, first + added + 1)
+            if not is_computed or not self._select_logits(node, first + added):
+                count = added
+                break
+        self.kv_tokens_unshared += count
+        return count
 
     def add_from(self, cursor: Cursor, path: list[Node], first: int) -> int:
         """Select the path's tokens from position `first` on, cached or not, up to the budget.

@@ -51,6 +51,7 @@ UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 LEAST_CONTEXT = 2  # tokens: one prompt token and one output token
 MAX_THREADS = 1024
 MAX_DRAFT_TOKENS = 64
+AUTO_DRAFT_TOKENS = 16  # at most; their number depends on acceptance and costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +234,7 @@ class EngineConfig:
     ] = False
     speculate: Annotated[
         str,
-        About(
-            "maximum draft tokens per sequence and step, verified in that step (speculative "
-            "decoding), or off"
-        ),
+        About("speculative decoding: off, auto, or the maximum draft tokens per sequence and step"),
     ] = "off"
     audit: Annotated[bool, About("check internal invariants after every step; slow")] = False
     weights_cache: Annotated[
@@ -273,13 +271,15 @@ class EngineConfig:
         parse_weights(self.tenant_weights)
         if self.speculate != "off" and not 1 <= self.max_draft_tokens <= MAX_DRAFT_TOKENS:
             raise ConfigError(
-                f"speculate is {self.speculate!r}; it must be off or 1 to {MAX_DRAFT_TOKENS}",
+                f"speculate is {self.speculate!r}; it must be auto, off or 1 to {MAX_DRAFT_TOKENS}",
                 param="speculate",
             )
 
     @property
     def max_draft_tokens(self) -> int:
         """Most draft tokens of one sequence in a step; 0 without speculative decoding."""
+        if self.speculate == "auto":
+            return AUTO_DRAFT_TOKENS
         return int(self.speculate) if self.speculate.isdecimal() else 0
 
     @property

@@ -30,6 +30,7 @@ from yaie.base.types import (
     TokenDelta,
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
+from yaie.engine.drafts.draft_lengths import UNMEASURED
 from yaie.engine.engine_adapters import EngineAdapters, in_use
 from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
@@ -43,6 +44,7 @@ from yaie.engine.query_answers import QueryAnswers, observe
 from yaie.engine.queue.grammar_queue import GrammarQueue
 from yaie.engine.request import Request
 from yaie.engine.request_views import RequestViews
+from yaie.engine.row_costs import measure_row_costs
 from yaie.engine.sampling.logprobs import prompt_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import ScheduledStep
@@ -103,6 +105,8 @@ class EngineCore:
         )
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
+        if may_draft and config.speculate == "auto":
+            self.scheduler.drafting.costs = UNMEASURED
         self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
         self._score_head = read_score_head(loaded.path, config.pooling)
         self._expected = PrefillAhead(
@@ -124,6 +128,8 @@ class EngineCore:
     def warm_up(self) -> None:
         """See `Core.warm_up`."""
         self._sampler.prepare()
+        if self.scheduler.drafting.costs is not None:
+            self.scheduler.drafting.costs = measure_row_costs(self.executor)
         patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0, lora="")
         self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 

@@ -42,6 +42,7 @@ class Draft:
 
     sequence: Sequence
     token_ids: tuple[int, ...]
+    is_held: bool  # the tree held them before
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,31 +174,32 @@ class TreeEdits:
     # -- drafts ---------------------------------------------------------------------------------
 
     def draft(self, cursor: Cursor, tokens: Sequence[int]) -> int:
-        """Add guessed tokens after a leaf's only cursor, which stays; return how many got a slot.
+        """Add guessed tokens after a cursor at the end of a leaf; return how many got a slot.
 
-        Only free slots are taken. Call `retract` before any other path grows. 0 unless the cursor
-        alone is at the end of a leaf.
+        The cursor stays. Only free slots are taken; call `retract` before any other path grows. 0
+        elsewhere, and if another cursor is at this end.
         """
         node = cursor.node
         assert node is not None, "the cursor is closed"
-        at_end = node.children is None and cursor.offset == len(node.tokens)
-        if not at_end or node.parent is None or len(node.cursors or ()) > 1:
+        end = len(node.tokens)
+        if node.children is not None or node.parent is None or cursor.offset < end:
             return 0
-        count = 0
-        for token in tokens:
+        if sum(each.offset == end for each in node.cursors or ()) > 1:
+            return 0
+        for count, token in enumerate(tokens):
             slot = node.extents[-2] + node.extents[-1]
             if not self.allocator.take(slot):
                 if not self.allocator.num_free:
+                    tokens = tokens[:count]
                     break
                 slot = self.allocator.take_with_room()
             node.tokens.append(token)
             node.add_slot(slot)
-            count += 1
-        if count:
+        if tokens:
             self.version += 1
-            self.num_live += count
-            self.inside[node] = 1
-        return count
+            self.num_live += len(tokens)
+            self.inside[node] = self.inside.get(node, 0) + 1
+        return len(tokens)
 
     def retract(self, cursor: Cursor) -> None:
         """Free the guessed tokens that are still after the cursor; they are not computed."""

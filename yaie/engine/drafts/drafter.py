@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
 from typing import Protocol
 
 from yaie.engine.request import Sequence
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Guessed next tokens, and the kind of guess: how often its tokens are right is learned."""
+
+    token_ids: tuple[int, ...]
+    source: str
+    match_length: int = 0  # equal tokens before the guess; 0 where it has no meaning
+
+    @property
+    def kind(self) -> tuple[str, int]:
+        """Source, and the match length in powers of two: guesses of a kind are alike."""
+        return self.source, self.match_length.bit_length()
+
+
 class Drafter(Protocol):
     """A source of guessed tokens. A wrong guess costs time; it never changes a token."""
 
-    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
-        """Return at most `limit` tokens that may follow a sequence; none without a guess."""
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
+        """Return at most `limit` tokens that may follow a sequence; None without a guess."""
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Forget what is known about all other sequences."""

@@ -1,9 +1,9 @@
 """Drafting: puts guessed tokens into a step, and takes what the step confirms of them. Pure.
 
 A draft lives from a step's planning to its results. Its tokens follow their sequence in the tree,
-in free slots only, and each gets a row with logits. The sampler draws a token from each row, with
-the random number of its position; the draft is right as long as these tokens equal it. So a
-sequence gets the tokens that it would have got one by one.
+held already or in free slots, and each gets a row with logits. The sampler draws a token from each
+row, with the random number of its position; the draft is right as long as these tokens equal it. So
+a sequence gets the tokens that it would have got one by one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from yaie.base.errors import YaieError
 from yaie.base.stats import EngineStats
-from yaie.engine.drafts.drafter import Drafter
-from yaie.engine.drafts.text_drafters import OwnText, Prediction
+from yaie.engine.drafts.acceptance import Acceptance
+from yaie.engine.drafts.draft_lengths import RowCosts, choose_lengths
+from yaie.engine.drafts.drafter import Drafter, Guess
+from yaie.engine.drafts.text_drafters import HeldEdge, OwnText, Prediction
 from yaie.engine.request import PooledPass, PromptPass, Sequence
 from yaie.engine.scheduled_step import Draft, SampledToken, ScheduledStep
 from yaie.kvcache.radix_tree import RadixTree
@@ -40,46 +42,88 @@ class Drafting:
         self._stats = stats
         self._limit = limit
         self._max_rows = max_rows
+        self._held: Drafter = HeldEdge()
         self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText())
+        self.costs: RowCosts | None = None  # with them drafts are as long as they pay
+        self.acceptance = Acceptance()
         self.live: list[Draft] = []  # of the planned step
+        self._guesses: dict[Sequence, Guess] = {}  # for it, drafted or not
+        self._known: list[Sequence] = []  # that drafters may remember
 
     def begin(self, running: SequenceOf[Sequence]) -> list[Draft]:
         """Draft for the running sequences, and put the drafts into the tree."""
         self.retract()
         if not self._limit or any(isinstance(each, PromptPass | PooledPass) for each in running):
             return self.live
-        for drafter in self.drafters:
-            drafter.keep_only(running)
+        self._forget_others(running)
         room = self._max_rows - len(running)
-        for sequence in running:
-            limit = min(self._limit, room, sequence.num_remaining - 1)
-            if limit <= 0 or not can_draft(sequence):
-                continue
-            tokens = self._propose(sequence, limit)
-            assert sequence.cursor is not None
-            if tokens and (taken := self._tree.draft(sequence.cursor, tokens)):
-                self.live.append(Draft(sequence, tokens[:taken]))
-                room -= taken
+        if room > 0:
+            self._guess(running, room)
+        lengths = self._choose_lengths(running)
+        for (sequence, guess), length in zip(self._guesses.items(), lengths, strict=True):
+            draft = self._put(sequence, guess.token_ids[: min(length, room)])
+            if draft.token_ids:
+                self.live.append(draft)
+                room -= len(draft.token_ids)
         return self.live
 
-    def _propose(self, sequence: Sequence, limit: int) -> tuple[int, ...]:
-        """Return the first guess, up to a token that would end the sequence."""
-        for drafter in self.drafters:
-            tokens = drafter.propose(sequence, limit)
-            for place, token_id in enumerate(tokens):
+    def _forget_others(self, running: SequenceOf[Sequence]) -> None:
+        if running != self._known:  # by identity
+            self._known = list(running)
+            self.acceptance.keep_only(set(running))
+            for drafter in self.drafters:
+                drafter.keep_only(set(running))
+
+    def _guess(self, running: SequenceOf[Sequence], room: int) -> None:
+        for sequence in running:
+            limit = min(self._limit, room, sequence.num_remaining - 1)
+            if limit > 0 and can_draft(sequence):
+                guess = self._propose(sequence, limit)
+                if guess is not None:
+                    self._guesses[sequence] = guess
+
+    def _propose(self, sequence: Sequence, limit: int) -> Guess | None:
+        """Return the first guess, up to a token that would end the sequence.
+
+        Where the tree continues, only its own tokens need no branch.
+        """
+        for drafter in (self._held,) if is_inside(sequence) else self.drafters:
+            guess = drafter.propose(sequence, limit)
+            if guess is None:
+                continue
+            for place, token_id in enumerate(guess.token_ids):
                 if sequence.sampling.may_end(token_id):
-                    tokens = tokens[:place]
+                    guess = Guess(guess.token_ids[:place], guess.source, guess.match_length)
                     break
-            if tokens:
-                return tuple(tokens)
-        return ()
+            if guess.token_ids:
+                return guess
+        return None
+
+    def _choose_lengths(self, running: SequenceOf[Sequence]) -> list[int]:
+        guesses = [
+            (len(guess.token_ids), self.acceptance.share(sequence, guess))
+            for sequence, guess in self._guesses.items()
+        ]
+        if self.costs is None or not guesses:
+            return [length for length, _ in guesses]
+        num_rows = sum(each.count_pending_rows() for each in running)
+        return choose_lengths(self.costs, num_rows, len(running), guesses)
+
+    def _put(self, sequence: Sequence, tokens: tuple[int, ...]) -> Draft:
+        """Have the tree hold the tokens after a sequence; return the draft of those it holds."""
+        assert sequence.cursor is not None
+        if is_inside(sequence):
+            return Draft(sequence, tokens, is_held=True)
+        count = self._tree.draft(sequence.cursor, tokens)
+        return Draft(sequence, tokens[:count], is_held=False)
 
     def retract(self) -> None:
-        """Take the drafts out of the tree: their step failed."""
+        """Take the drafts out of the tree: their step has its results, or failed."""
         for draft in self.live:
-            if draft.sequence.cursor is not None:
+            if draft.sequence.cursor is not None and not draft.is_held:
                 self._tree.retract(draft.sequence.cursor)
         self.live = []
+        self._guesses = {}
 
     def settle(
         self, step: ScheduledStep, sampled: SequenceOf[SampledToken | YaieError]
@@ -96,7 +140,8 @@ class Drafting:
                 outcomes.append(Outcome(task.sequence, [], result))
             else:
                 outcomes.append(Outcome(task.sequence, [result]))
-        for outcome in outcomes:
+        for outcome in outcomes if self._guesses else ():
+            self._learn(outcome)
             if outcome.num_drafted:
                 assert outcome.sequence.cursor is not None
                 for token_id in step.drafts[outcome.sequence][: outcome.num_held]:
@@ -106,6 +151,19 @@ class Drafting:
                 self._stats.accepted_tokens += outcome.num_held
         self.retract()
         return outcomes
+
+    def _learn(self, outcome: Outcome) -> None:
+        """Count what was right of a guess, whether it was drafted or not."""
+        guess = self._guesses.get(outcome.sequence)
+        if guess is None:
+            return
+        num_right = num_tried = 0
+        for token_id, drawn in zip(guess.token_ids, outcome.sampled, strict=False):
+            num_tried += 1
+            if drawn.token_id != token_id:
+                break
+            num_right += 1
+        self.acceptance.note(outcome.sequence, guess, num_right, num_tried)
 
 
 def _add(
@@ -124,10 +182,17 @@ def _add(
 
 
 def can_draft(sequence: Sequence) -> bool:
-    """Return True if the sequence only decodes, and no grammar follows its tokens."""
+    """Return True if the sequence needs one row, and no grammar follows its tokens."""
     return (
         sequence.request.speculate
-        and sequence.is_decoding
         and sequence.sampling.grammar is None
         and sequence.count_pending_rows() == 1
     )
+
+
+def is_inside(sequence: Sequence) -> bool:
+    """Return True if the tree holds a token after the sequence on the same edge."""
+    cursor = sequence.cursor
+    assert cursor is not None
+    assert cursor.node is not None
+    return cursor.offset < len(cursor.node.tokens)

@@ -1,4 +1,4 @@
-"""Drafters that read text known with the request: its prediction, its prompt and its output. Pure.
+"""Drafters that read text which is known anyway: held paths, predictions, prompts, outputs. Pure.
 
 An edit repeats most of the prompt, an answer quotes it, and JSON repeats its keys. The tokens that
 followed the same words before are the guess.
@@ -7,17 +7,37 @@ followed the same words before are the guess.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 
+from yaie.engine.drafts.drafter import Guess
 from yaie.engine.drafts.token_search import LONGEST_MATCH, GrowingText, find_continuation
 from yaie.engine.request import Sequence
 from yaie.kvcache.node import Tokens, as_tokens
 
 LEAST_MATCH = 3  # tokens; shorter runs repeat by chance
 LEAST_IN_PREDICTION = 2
+LEAST_BEFORE_CHANGE = 5  # tokens; a renamed word is a change of one or a few
 _START = -1  # no token: the start of an output and of a prediction
+
+
+class HeldEdge:
+    """Guesses from the tree: an earlier sequence continued from this very path.
+
+    Keys and values of these tokens are in the pool, so their rows are computed for logits only.
+    """
+
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
+        """Return the computed tokens after the cursor on its edge."""
+        cursor = sequence.cursor
+        assert cursor is not None
+        assert cursor.node is not None
+        node, first = cursor.node, cursor.offset
+        tokens = tuple(node.tokens[first : min(first + limit, node.num_computed)])
+        return Guess(tokens, "edge") if tokens else None
+
+    def keep_only(self, sequences: Collection[Sequence]) -> None:
+        """Do nothing: the tree knows all."""
 
 
 class OwnText:
@@ -25,17 +45,22 @@ class OwnText:
 
     def __init__(self) -> None:
         self._texts: dict[Sequence, GrowingText] = {}
+        self._found: set[Sequence] = set()  # a guess was found for their last token
 
-    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
         """Return what followed the last tokens before; at most as many as were equal."""
-        text = self._text_of(sequence)
-        tokens = text.view()
+        tokens = self._text_of(sequence).view()
         place, length = find_continuation(tokens, tokens[-LONGEST_MATCH:], LEAST_MATCH)
-        if not length:
-            return ()
-        # A run that reaches the end repeats with its period.
-        found: list[int] = np.resize(tokens[place:], min(limit, length)).tolist()
-        return found
+        was_found = sequence in self._found
+        self._found.discard(sequence)
+        if length:
+            self._found.add(sequence)
+            # A run that reaches the end repeats with its period.
+            found = np.resize(tokens[place:], min(limit, length))
+            return Guess(tuple(found.tolist()), "text", length)
+        if not was_found:
+            return None
+        return _after_change(tokens[:-1], tokens[-LONGEST_MATCH:], limit, LEAST_BEFORE_CHANGE)
 
     def _text_of(self, sequence: Sequence) -> GrowingText:
         text = self._texts.get(sequence)
@@ -49,6 +74,7 @@ class OwnText:
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Forget what is known about all other sequences."""
         self._texts = {each: text for each, text in self._texts.items() if each in sequences}
+        self._found &= set(sequences)
 
 
 class Prediction:
@@ -57,11 +83,11 @@ class Prediction:
     def __init__(self) -> None:
         self._texts: dict[Sequence, Tokens] = {}
 
-    def propose(self, sequence: Sequence, limit: int) -> SequenceOf[int]:
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
         """Return the prediction's tokens after the last ones of the output."""
         predicted = sequence.request.prediction
         if not predicted:
-            return ()
+            return None
         text = self._texts.get(sequence)
         if text is None:
             text = self._texts[sequence] = as_tokens((_START, *predicted))
@@ -69,9 +95,17 @@ class Prediction:
         if len(end) < LONGEST_MATCH:
             end.insert(0, _START)
         place, length = find_continuation(text, np.array(end), min(LEAST_IN_PREDICTION, len(end)))
-        found: list[int] = text[place : place + limit].tolist() if length else []
-        return found
+        if not length:
+            return _after_change(text, np.array(end), limit, LEAST_IN_PREDICTION)
+        return Guess(tuple(text[place : place + limit].tolist()), "prediction", length)
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Forget what is known about all other sequences."""
         self._texts = {each: text for each, text in self._texts.items() if each in sequences}
+
+
+def _after_change(text: Tokens, end: Tokens, limit: int, least: int) -> Guess | None:
+    """Return the tokens after the one that the last of `end` replaces in `text`, if it does."""
+    place, length = find_continuation(text, end[:-1], least)
+    found = text[place + 1 : place + 1 + min(limit, length)]
+    return Guess(tuple(found.tolist()), "change", length) if len(found) else None

@@ -51,18 +51,14 @@ def find_continuation(text: Tokens, end: Tokens, least: int) -> tuple[int, int]:
     """
     if len(end) < least or len(text) <= least:
         return 0, 0
-    size = len(text) - least  # places `least` to the last token
-    is_match = text[least - 1 : least - 1 + size] == end[-1]
-    for back in range(2, least + 1):
-        is_match &= text[least - back : least - back + size] == end[-back]
-    places = np.flatnonzero(is_match) + least
-    if not len(places):
-        return 0, 0
-    length = least
-    for length in range(least, min(len(end), LONGEST_MATCH)):
-        longer = places[places > length]
+    # Few places are left after one token: only it is compared with the whole text.
+    places = np.flatnonzero(text[least - 1 : -1] == end[-1]) + least
+    for length in range(1, min(len(end), LONGEST_MATCH)):
+        longer = places[places > length] if length >= least else places
         longer = longer[text[longer - length - 1] == end[-length - 1]]
         if not len(longer):
-            return int(places[-1]), length
+            return (int(places[-1]), length) if length >= least and len(places) else (0, 0)
         places = longer
+    if not len(places):
+        return 0, 0
     return int(places[-1]), min(len(end), LONGEST_MATCH)
