@@ -13,7 +13,6 @@ from yaie.base.errors import ModelUnsupported
 from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import text_config, wrapper_of
-from yaie.server.app import _NOT_SERVED
 
 _Config = dict[str, Any]
 
@@ -25,7 +24,7 @@ class Popular:
     name: str
     config: _Config
     others: tuple[_Config, ...] = ()
-    needs: str = ""  # an ability of the server: embeddings, rerank
+    needs: str = ""  # an ability of the server: embeddings, reranking
 
     @property
     def architecture(self) -> str:
@@ -45,8 +44,6 @@ class Popular:
             check_supported(self.config)
         except ModelUnsupported as error:
             return error.message.partition(" cannot be served: ")[2].partition(". ")[0]
-        if self.needs in _NOT_SERVED:
-            return f"POST /v1/{self.needs} is not served"
         return ""
 
     @property
@@ -354,11 +351,11 @@ POPULAR: tuple[Popular, ...] = (
     Popular("Olmo-3-7B", _of("Olmo3ForCausalLM", "olmo3", **_mixed(32))),
     Popular("Hy3", _of("HYV3ForCausalLM", "hy_v3")),
     Popular("Qwen3-Embedding-0.6B", _of("Qwen3ForCausalLM", "qwen3"), needs="embeddings"),
-    Popular("bge-m3", _of("XLMRobertaModel", "xlm-roberta"), needs="embeddings"),
-    Popular("all-MiniLM-L6-v2, nomic-embed-text", _of("BertModel", "bert"), needs="embeddings"),
+    Popular("bge-m3 in safetensors", _of("XLMRobertaModel", "xlm-roberta"), needs="embeddings"),
+    Popular("all-MiniLM-L6-v2", _of("BertModel", "bert"), needs="embeddings"),
     Popular(
         "bge-reranker-v2-m3, Qwen3-Reranker",
         _of("XLMRobertaForSequenceClassification", "xlm-roberta"),
-        needs="rerank",
+        needs="reranking",
     ),
 )

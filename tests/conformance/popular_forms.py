@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tests.conformance.popular import POPULAR, Popular
 from yaie.models.architecture.support import check_supported
+from yaie.models.files.encoder_classes import find_encoder
 from yaie.models.files.gguf.families import FAMILIES
 
 GIB = 1024**3
@@ -60,6 +61,9 @@ _BILLIONS = {
     "Granite-4.0-h-micro, tiny": 3.2,
     "LFM2.5-1.2B, LFM2-8B-A1B": 1.2,
     "Nemotron-3-Nano-30B-A3B": 31.6,
+    "bge-m3 in safetensors": 0.57,
+    "all-MiniLM-L6-v2": 0.023,
+    "bge-reranker-v2-m3, Qwen3-Reranker": 0.57,
 }
 
 
@@ -91,6 +95,8 @@ def best_form(popular: Popular) -> Form | None:
 
     The loss of rounded weights was not measured with recurrent layers.
     """
+    if find_encoder(popular.config) is not None:  # published in float32
+        return Form("as published", 32.0, "none")
     stored = _AS_STORED.get(popular.form, PLAIN)
     rounded = () if check_supported(popular.config).recurrent else (INT8, INT4)
     fitting = (f for f in (stored, *rounded) if f.nbytes(popular) <= WEIGHTS_IN_24_GIB)

@@ -17,6 +17,7 @@ from tests.conformance.zoo import CASES
 from yaie.models.architecture.architectures import REFUSED, SUPPORTED
 from yaie.models.architecture.support import check_supported
 from yaie.models.architecture.text_backbones import WRAPPERS, Wrapper
+from yaie.models.files.encoder_classes import ENCODERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "model-support.md"
 BEGIN = "<!-- begin: written by tests/conformance/table.py -->"
@@ -48,6 +49,8 @@ def render() -> str:
     for entry in sorted(SUPPORTED, key=lambda entry: entry.architecture.lower()):
         covered = "; ".join(notes[entry.architecture])
         lines.append(f"| `{entry.architecture}` | {entry.known_as} | {covered} |")
+    lines += ["", "| encoder | known as |", "| --- | --- |"]
+    lines += [f"| `{entry.architecture}` | {entry.known_as} |" for entry in ENCODERS]
     lines += ["", "| wrapper | known as | its text is computed by |", "| --- | --- | --- |"]
     for wrapper in sorted(WRAPPERS, key=lambda wrapper: wrapper.architecture.lower()):
         lines.append(f"| `{wrapper.architecture}` | {wrapper.known_as} | {_computes(wrapper)} |")

@@ -114,6 +114,12 @@ class RowSelection:
         """Rows left in the budget."""
         return self.max_rows - self.num_rows
 
+    def make_room(self, num_rows: int) -> bool:
+        """Return True if so many rows fit; an empty selection grows to fit them."""
+        if not self.num_rows:
+            self.max_rows = max(self.max_rows, num_rows)
+        return num_rows <= self.room
+
     def add(self, cursor: Cursor) -> tuple[int, bool]:
         """Select the cursor's next tokens, up to the budget.
 

@@ -194,7 +194,8 @@ class EngineCore:
         scheduler.backlog.check_room(request, self._config, scheduler.num_free_places)
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
         namespace = self.adapters.namespace_of(request)
-        if not self._config.prefix_cache:
+        is_whole = self.info.execution == "encoder"
+        if not self._config.prefix_cache or is_whole:
             namespace = (namespace, next(self._isolated))
         first = SamplingState(
             request.sampling,
@@ -212,6 +213,7 @@ class EngineCore:
             namespace=namespace,
             max_new_tokens=max_new_tokens,
             samplings=[first, *others],
+            is_whole=is_whole,
         )
 
     # -- a step ---------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ class Request:
         "arrival",
         "arrived_at",
         "arrived_s",
+        "is_whole",
         "max_new_tokens",
         "namespace",
         "num_cached",
@@ -83,6 +84,7 @@ class Request:
         namespace: Hashable,
         max_new_tokens: int,
         samplings: list[SamplingState],
+        is_whole: bool = False,
     ) -> None:
         self.request_id = spec.request_id
         self.submission = spec.submission
@@ -95,6 +97,7 @@ class Request:
         self.queue_timeout_s = spec.queue_timeout_s
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
+        self.is_whole = is_whole  # one step computes the whole prompt: its tokens see all others
         self.max_new_tokens = max_new_tokens  # for each sequence
         # Emptied when the last of them has ended.
         self.sequences: list[Sequence] = (

@@ -16,6 +16,7 @@ from yaie.attention.registry import choose_backend
 from yaie.base.errors import YaieError
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import trim_heap
+from yaie.engine.execution.encoder_executor import EncoderExecutor
 from yaie.engine.execution.executor import Executor
 from yaie.engine.execution.executor_choice import choose_executor
 from yaie.engine.execution.native_executor import NativeExecutor
@@ -23,6 +24,9 @@ from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.architecture.loaded_model import ModelMetadata
+from yaie.models.files.checkpoint import read_config
+from yaie.models.files.encoder_classes import find_encoder
+from yaie.models.load.encoder import load_encoder
 from yaie.models.load.folder import resolve_model_path
 from yaie.models.load.loader import load_model, restore_model
 from yaie.models.native.batch_invariance_check import not_exact
@@ -47,6 +51,8 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
 
     Raises a `StartupError` that says what to do.
     """
+    if find_encoder(read_config(resolve_model_path(config.source))) is not None:
+        return EncoderExecutor(*load_encoder(config)), None
     slot = _find_slot(config)
     executor: Executor | None = None if slot is None else _restore(config, slot)
     if executor is not None:

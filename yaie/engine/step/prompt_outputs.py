@@ -43,6 +43,8 @@ class PromptRows:
     ) -> bool:
         """Select a pass's next positions; False if the step's rows or logits are used up."""
         is_hidden = isinstance(sequence, PooledPass)
+        if sequence.request.is_whole and not selection.make_room(sequence.count_pending_rows()):
+            return False
         start = self._states.find_start(sequence) if self._states is not None else 0
         first, missing = sequence.next_output, sequence.num_missing_outputs
         end = first + (missing if is_hidden else min(missing, self._room))

@@ -27,6 +27,7 @@ from yaie.models.architecture.architectures import (
 )
 from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.text_backbones import RENAMED, is_renamed, text_config
+from yaie.models.files.encoder_classes import find_encoder
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
@@ -86,7 +87,8 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     _check_defaults(config)
     config = text_config(config)
     _check_names(config)
-    entry = _find(config)
+    encoder = find_encoder(config)
+    entry = _find(config) if encoder is None else SupportedArchitecture(*encoder)
     _check_numbers(config)
     name = entry.architecture
     read_quantization(config)

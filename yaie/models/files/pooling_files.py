@@ -6,18 +6,23 @@ normalization. `config_sentence_transformers.json` has the prompts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import ModelUnsupported
 from yaie.base.json_reader import read_json_file
 from yaie.models.files.checkpoint import read_config
+from yaie.models.files.encoder_classes import find_encoder
 from yaie.models.files.ranking_files import MODULES, is_cross_encoder
+
+RowPooling = Literal["cls", "last", "mean"]  # first row, last row, or the mean
 
 PROMPTS = "config_sentence_transformers.json"
 # Names of the poolings: in the files of today, and as the switches of older files.
-_POOLINGS: dict[str, Pooling] = {"lasttoken": "last", "mean": "mean"}
+_OF_DECODERS: dict[str, RowPooling] = {"lasttoken": "last", "mean": "mean"}
+_OF_ENCODERS: dict[str, RowPooling] = {"cls": "cls", "mean": "mean"}
 _SWITCHES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_lasttoken": "lasttoken",
@@ -34,38 +39,49 @@ def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> Embedding
     `wanted`: the pooling that the settings name, for a model whose files name none. Raises
     `ModelUnsupported` for damaged files, and for steps that are not computed here.
     """
-    stated = (folder / MODULES).is_file()
-    if wanted == "score" or (stated and is_cross_encoder(folder, read_config(folder))):
+    stated, config = (folder / MODULES).is_file(), read_config(folder)
+    is_encoder = find_encoder(config) is not None
+    if wanted == "score" or is_cross_encoder(folder, config):
         return None
-    pooling, normalizes = _read_modules(folder) if stated else (None, True)
-    if pooling is None and wanted is None:
+    poolings = _OF_ENCODERS if is_encoder else _OF_DECODERS
+    pooling, normalizes = _read_modules(folder, poolings) if stated else (None, True)
+    if pooling is None and wanted is None and not is_encoder:
         return None
     settings = _read(folder / PROMPTS) if (folder / PROMPTS).is_file() else {}
     prompts = settings.get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(each, str) for each in prompts.values()):
         raise _damage_error(folder / PROMPTS, "its prompts are not texts by name")
     default = settings.get("default_prompt_name")
-    chosen = wanted or pooling
+    # An encoder's last row is the vector of its text.
+    chosen = "last" if is_encoder or pooling == "cls" else wanted or pooling
     assert chosen is not None
     return EmbeddingInfo(
         pooling=chosen,
         normalizes=normalizes,
         size=size,
-        generates=not stated,
+        generates=not stated and not is_encoder,
         prompts=prompts,
         default_prompt=default if isinstance(default, str) and default in prompts else None,
     )
 
 
-def _read_modules(folder: Path) -> tuple[Pooling, bool]:
+def read_row_pooling(folder: Path) -> RowPooling:
+    """Return how an encoder pools the rows of a text; the mean, if its files do not say it.
+
+    Raises as `read_embedding`.
+    """
+    return _read_modules(folder, _OF_ENCODERS)[0] if (folder / MODULES).is_file() else "mean"
+
+
+def _read_modules(folder: Path, poolings: Mapping[str, RowPooling]) -> tuple[RowPooling, bool]:
     """Return the pooling, and whether vectors are normalized."""
     modules = _read(folder / MODULES, list)
-    pooling: Pooling | None = None
+    pooling: RowPooling | None = None
     normalizes = False
     for module in modules:
         kind, path = _module(folder, module)
         if kind == "Pooling":
-            pooling = _read_pooling(folder / path / "config.json")
+            pooling = _read_pooling(folder / path / "config.json", poolings)
         elif kind == "Normalize":
             normalizes = True
         elif kind != "Transformer":
@@ -89,23 +105,23 @@ def _module(folder: Path, module: Any) -> tuple[str, str]:
     return kind, path
 
 
-def _read_pooling(path: Path) -> Pooling:
+def _read_pooling(path: Path, poolings: Mapping[str, RowPooling]) -> RowPooling:
     config = _read(path)
     stated = config.get("pooling_mode")
     modes = [stated] if isinstance(stated, str) else stated
     if not isinstance(modes, list):
         modes = [mode for name, mode in _SWITCHES.items() if config.get(name)]
-    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in _POOLINGS:
+    if len(modes) != 1 or not isinstance(modes[0], str) or modes[0] not in poolings:
         shown = " + ".join(map(str, modes)) or "none"
         raise ModelUnsupported(
-            f"{path} names the pooling {shown}; YAIE pools by {' or '.join(_POOLINGS)}"
+            f"{path} names the pooling {shown}; YAIE pools by {' or '.join(poolings)}"
         )
     if modes == ["mean"] and config.get("include_prompt") is False:
         raise ModelUnsupported(
             f"{path} leaves the prompt out of the mean (include_prompt: false), which is not "
             "supported"
         )
-    return _POOLINGS[modes[0]]
+    return poolings[modes[0]]
 
 
 def _read(path: Path, kind: type[Any] = dict) -> Any:

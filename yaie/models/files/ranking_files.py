@@ -20,7 +20,8 @@ from yaie.base.ranking_info import PairForm, RankingInfo
 from yaie.models.files.checkpoint import DTYPES, Checkpoint, StoredTensor
 
 CLASSIFIER = "ForSequenceClassification"
-HEAD = "score.weight"  # of a classifier: [labels, hidden]
+HEAD = "score.weight"  # of a decoder's classifier: [labels, hidden]
+_HEADS = (HEAD, "classifier.weight", "classifier.out_proj.weight")  # two are encoders'
 _OUTPUT_HEAD = "lm_head.weight"
 _EMBEDDING = "embed_tokens.weight"  # the output head of a model without one
 MODULES = "modules.json"
@@ -74,7 +75,7 @@ def read_ranking(
                 code="model_damaged",
             )
         return RankingFiles(info=info, yes=tokens[0], no=tokens[1])
-    ids = _read_vocabulary(folder)
+    ids = read_vocabulary(folder)
     found = [ids.get(token) for token in (yes, no) if token is not None]
     if None in found:
         raise ModelUnsupported(
@@ -97,7 +98,7 @@ def find_head(folder: Path, checkpoint: Checkpoint, ranking: RankingFiles) -> St
     """Return the tensor of a reranker's score. Raises `ModelUnsupported`."""
     tensors = checkpoint.tensors
     if ranking.yes is None:
-        found = tensors.get(HEAD)
+        found = next((tensors[name] for name in _HEADS if name in tensors), None)
     else:
         found = tensors.get(_OUTPUT_HEAD)
         tied = (name for name in tensors if name.endswith(_EMBEDDING))
@@ -166,7 +167,8 @@ def _read_steps(folder: Path) -> list[dict[str, Any]]:
     return [each for each in steps if isinstance(each, dict)]
 
 
-def _read_vocabulary(folder: Path) -> dict[str, int]:
+def read_vocabulary(folder: Path) -> dict[str, int]:
+    """Return the ids of a folder's tokens, by their text; empty for an older tokenizer."""
     tokenizer = _read_object(folder / "tokenizer.json")
     vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
     added = tokenizer.get("added_tokens") or ()

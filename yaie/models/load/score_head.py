@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from yaie.base.embedding_info import Pooling
 from yaie.models.files.checkpoint import StoredTensor, read_checkpoint, read_config
+from yaie.models.files.encoder_classes import find_encoder
 from yaie.models.files.ranking_files import find_head, read_ranking
 from yaie.models.quantization.readers import TensorFiles
 
@@ -23,8 +24,9 @@ def read_score_head(folder: Path, wanted: Pooling | None = None) -> NDArray[np.f
 
     Raises `ModelUnsupported` for a head of several labels, and for a quantized head.
     """
-    ranking = read_ranking(folder, read_config(folder), wanted)
-    if ranking is None:
+    config = read_config(folder)
+    ranking = read_ranking(folder, config, wanted)
+    if ranking is None or find_encoder(config) is not None:  # an encoder's executor scores
         return None
     checkpoint = read_checkpoint(folder)
     head = find_head(folder, checkpoint, ranking)

@@ -1,0 +1,258 @@
+"""Encoder: a model that transformers builds, run over packed texts.
+
+The texts of a step are one row of tokens, [1, rows], without padding. The attention function cuts
+this row into texts, and everything else in the model works on single tokens.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory, first_line
+from yaie.base.settings import EngineConfig
+from yaie.device.available_memory import free_bytes
+from yaie.models.architecture.loaded_model import (
+    LoadedModel,
+    ModelMetadata,
+    ModelSizes,
+    name_of,
+)
+from yaie.models.files.checkpoint import read_json
+from yaie.models.files.encoder_classes import first_position
+from yaie.models.files.pooling_files import RowPooling, read_row_pooling
+from yaie.models.files.ranking_files import CLASSIFIER, read_vocabulary
+from yaie.models.load.folder import open_folder
+from yaie.models.load.memory_plan import format_size
+from yaie.models.load.placement import resolve_device, resolve_dtype, set_threads
+from yaie.process.heartbeat import beat
+from yaie.process.progress import report
+
+log = logging.getLogger(__name__)
+
+IMPLEMENTATION = "yaie_encoder"
+_SLOTS = 131_072  # places of tokens in texts that run or wait; they hold nothing
+_LENGTHS: ContextVar[list[int]] = ContextVar("yaie_lengths")
+
+
+class Encoder:
+    """A loaded encoder: texts in, one vector or score for each out."""
+
+    def __init__(self, model: Any, config: dict[str, Any], folder: Path) -> None:
+        self._model = model
+        self._base = model.base_model
+        self._first = first_position(config)
+        self._is_classifier = type(model).__name__.endswith(CLASSIFIER)
+        self._pooling: RowPooling = "cls"
+        if not self._is_classifier:
+            self._pooling = read_row_pooling(folder)
+        elif config.get("classifier_pooling") == "mean":  # ModernBERT's
+            self._pooling = "mean"
+        separator = read_vocabulary(folder).get("[SEP]")
+        has_types = self._is_classifier and int(config.get("type_vocab_size") or 0) > 1
+        self._separator = separator if has_types else None
+        self._takes_types = config.get("type_vocab_size") is not None
+
+    @torch.inference_mode()
+    def encode(self, token_ids: NDArray[np.int64], lengths: list[int]) -> torch.Tensor:
+        """Return a row for each text: its vector [texts, hidden], or its score [texts, 1]."""
+        device = self._model.device
+        ids = torch.from_numpy(token_ids).to(device)
+        positions = np.concatenate([np.arange(length) for length in lengths]) + self._first
+        fields: dict[str, Any] = {"position_ids": torch.from_numpy(positions).to(device)[None]}
+        if self._takes_types:
+            types = self._types(token_ids, lengths)
+            fields["token_type_ids"] = torch.from_numpy(types).to(device)[None]
+        with _of_lengths(lengths):
+            rows = self._base(input_ids=ids[None], attention_mask=None, **fields)[0][0]
+        texts = torch.split(rows, lengths)
+        pooled = torch.stack(
+            [text.mean(dim=0) if self._pooling == "mean" else text[0] for text in texts]
+        )
+        return (self._classify(pooled) if self._is_classifier else pooled).float()
+
+    def _types(self, token_ids: NDArray[np.int64], lengths: list[int]) -> NDArray[np.int64]:
+        """Return the type of each token: 1 after the first separator, in a pair of texts."""
+        types = np.zeros(len(token_ids), dtype=np.int64)
+        if self._separator is None:
+            return types
+        end = 0
+        for length in lengths:
+            first, end = end, end + length
+            (at,) = np.nonzero(token_ids[first:end] == self._separator)
+            if len(at):
+                types[first + int(at[0]) + 1 : end] = 1
+        return types
+
+    def _classify(self, pooled: torch.Tensor) -> torch.Tensor:
+        """Return the labels [texts, 1] of pooled rows, by the head of the model's class."""
+        model = self._model
+        pooler = getattr(self._base, "pooler", None)
+        if pooler is not None:  # BERT's
+            return model.classifier(pooler(pooled[:, None]))  # type: ignore[no-any-return]
+        if hasattr(model, "head"):  # ModernBERT's
+            return model.classifier(model.head(pooled))  # type: ignore[no-any-return]
+        return model.classifier(pooled[:, None])  # type: ignore[no-any-return]
+
+
+def load_encoder(config: EngineConfig) -> tuple[Encoder, LoadedModel]:
+    """Load the encoder that the config names.
+
+    Raises `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`.
+    """
+    set_threads(config.threads)
+    folder = open_folder(config.source)
+    if config.quantization is not None or config.lora or config.exact:
+        raise ConfigError(
+            "encoders run as they are, without --quantization, --lora and --exact; omit it",
+            param="quantization",
+        )
+    device = resolve_device(config.device)
+    dtype = resolve_dtype(config.dtype, folder.checkpoint, None, device)
+    weights = folder.checkpoint.num_parameters * dtype.itemsize
+    if weights > free_bytes(device):
+        raise NotEnoughMemory(
+            f"the model does not fit: its weights take {format_size(weights)} of "
+            f"{format_size(free_bytes(device))} free; use a smaller model or free some memory"
+        )
+    model = _build(folder.path, folder.architecture, dtype).to(device)
+    encoder = Encoder(model, folder.config, folder.path)
+    limit = _longest(folder.path, folder.config)
+    wanted = config.max_model_len
+    if wanted is not None and wanted > limit:
+        raise ConfigError(
+            f"max_model_len is {wanted}, but the model's context length is {limit} tokens; lower "
+            "max_model_len",
+            param="max_model_len",
+        )
+    context_len = wanted or limit
+    num_slots = config.num_slots or max(_SLOTS, 4 * context_len)
+    hf = model.config
+    metadata = ModelMetadata(
+        architecture=folder.architecture,
+        dtype=name_of(dtype),
+        kv_dtype=name_of(dtype),
+        quantization=None,
+        sizes=ModelSizes(
+            hidden=hf.hidden_size,
+            inner=hf.intermediate_size,
+            head=hf.hidden_size // hf.num_attention_heads,
+            num_heads=hf.num_attention_heads,
+            vocab=hf.vocab_size,
+        ),
+        specs=(),
+        context_len=context_len,
+        kv_bytes_per_token=0,
+        planned_weight_bytes=weights,
+        weight_bytes=sum(each.nbytes for each in model.parameters()),
+        num_parameters=sum(each.numel() for each in model.parameters()),
+        eos_token_ids=(),
+        default_sampling={},
+    )
+    loaded = LoadedModel(
+        model=model,
+        path=folder.path,
+        metadata=metadata,
+        device=device,
+        max_model_len=min(context_len, num_slots),
+        num_slots=num_slots,
+        memory_bytes=weights,
+    )
+    return encoder, loaded
+
+
+def _build(path: Path, architecture: str, dtype: torch.dtype) -> Any:
+    import transformers
+    from transformers import AttentionInterface
+
+    report("reading weights")
+    AttentionInterface.register(IMPLEMENTATION, _attend)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    model_class = getattr(transformers, architecture)
+    try:
+        model, found = model_class.from_pretrained(
+            path,
+            dtype=dtype,
+            attn_implementation=IMPLEMENTATION,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+        )
+    except Exception as error:  # shapes, names, conversions: errors of many types
+        raise ModelUnsupported(
+            f"the weights in {path} do not fit {architecture}: {first_line(error)}",
+            code="model_damaged",
+        ) from error
+    # Vectors are pooled from the last layer's rows: a missing pooler is not used.
+    missing = [name for name in sorted(found["missing_keys"]) if not name.startswith("pooler.")]
+    if missing:
+        raise ModelUnsupported(
+            f"the weights in {path} lack {len(missing)} tensors of {architecture}, such as "
+            f"{missing[0]}; download it again",
+            code="model_damaged",
+        )
+    return model.eval().requires_grad_(False)
+
+
+def _longest(folder: Path, config: dict[str, Any]) -> int:
+    """Return the longest text in tokens: as sentence-transformers cuts it, or all positions."""
+    limit = int(config.get("max_position_embeddings") or 512) - first_position(config)
+    settings = folder / "sentence_bert_config.json"
+    stated = read_json(settings).get("max_seq_length") if settings.is_file() else None
+    return min(limit, stated) if isinstance(stated, int) and stated > 0 else limit
+
+
+@contextmanager
+def _of_lengths(lengths: list[int]) -> Iterator[None]:
+    token = _LENGTHS.set(lengths)
+    try:
+        yield
+    finally:
+        _LENGTHS.reset(token)
+
+
+def _attend(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    *,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    **others: object,
+) -> tuple[torch.Tensor, None]:
+    """Attend within each text; [1, heads, rows, width] in, [1, rows, heads, width] out.
+
+    Raises `ModelUnsupported` for a mask, which may hide any key.
+    """
+    if attention_mask is not None:
+        raise ModelUnsupported(f"{type(module).__name__} passes its own attention mask")
+    beat()
+    found, first = [], 0
+    for length in _LENGTHS.get():
+        q, k, v = (each[:, :, first : first + length] for each in (query, key, value))
+        mask = _window(length, sliding_window, query.device)
+        attended = functional.scaled_dot_product_attention(q, k, v, mask, scale=scaling)
+        found.append(attended)
+        first += length
+    return torch.cat(found, dim=2).transpose(1, 2), None
+
+
+def _window(length: int, size: int | None, device: torch.device) -> torch.Tensor | None:
+    """Return the mask [length, length] of keys nearer than `size`; None for all keys."""
+    if size is None or length <= size:
+        return None
+    at = torch.arange(length, device=device)
+    return (at[:, None] - at[None, :]).abs() < size
