@@ -17,6 +17,7 @@ from tests.conformance.recurrent import (
 from tests.engine.asking import ask, run
 from tests.sizes import size
 from yaie.base.errors import ConfigError, NotEnoughMemory
+from yaie.base.queries import ExplainPrompt, Explanation
 from yaie.engine.core import EngineCore
 
 _BY_DEFAULT = {"qwen3.5", "lfm2", "granite-hybrid-mamba"}
@@ -117,4 +118,14 @@ def test_refusals(recurrent: RecurrentSubject) -> None:
 def test_few_states_limit_the_running_sequences(recurrent: RecurrentSubject) -> None:
     core = recurrent.core(state_bytes=5 * recurrent.state_bytes)
     assert core.info.max_running == 2
+    core.close()
+
+
+def test_an_explanation_names_the_missing_state(recurrent: RecurrentSubject) -> None:
+    core = recurrent.core()
+    shared = tuple(range(3, 103))
+    run(core, ask("a", (*shared, 110, 111)))
+    found = core.answer(ExplainPrompt((*shared, 112, 113)))
+    assert isinstance(found, Explanation)
+    assert (found.num_held, found.cause) == (0, "no_state")
     core.close()

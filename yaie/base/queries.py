@@ -13,7 +13,7 @@ import msgspec
 from yaie.base.adapter_info import AdapterInfo
 
 # Reasons why a token of a prompt has no keys and values, or has lost them.
-Cause = Literal["not_computed_yet", "evicted", "other_namespace", "never_seen"]
+Cause = Literal["no_state", "not_computed_yet", "evicted", "other_namespace", "never_seen"]
 EvictionReason = Literal["capacity", "flushed"]
 ENGINE_ANSWER_S = 15.0  # default limit; a step of a long prompt comes first
 

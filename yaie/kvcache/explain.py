@@ -36,11 +36,12 @@ def explain(
     others = (tree.match(other, tokens).num_computed for other in elsewhere if other != namespace)
     best_elsewhere = max(others, default=0)
     reaches: dict[Cause, int] = {
+        "no_state": match.num_computed if tree.states is not None else 0,
         "not_computed_yet": match.num_known,
         "evicted": match.num_known + loss.num_tokens if loss else 0,
         "other_namespace": best_elsewhere,
     }
-    held = match.num_computed
+    held = match.num_resumable
     cause: Cause | None = None
     if held < goal:
         furthest = max(reaches, key=lambda each: reaches[each])  # the first of equal ones

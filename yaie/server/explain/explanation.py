@@ -19,6 +19,8 @@ _NUM_BEFORE = 12
 
 _REASONS = {
     None: "every token that a cache can save is held; only the last is computed",
+    "no_state": "these tokens are held, without a state of the recurrent layers to resume from; "
+    "this prompt leaves one where it parts",
     "not_computed_yet": "another request computes these tokens now; they are held in a moment",
     "evicted": "these tokens were held, and have lost their slots",
     "other_namespace": "these tokens are held in another namespace of this key",

@@ -10,7 +10,9 @@ from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.server.schemas.shared_fields import WholeNumber
 from yaie.server.schemas.tokens import CountBody
 
-Cause = Literal["not_computed_yet", "evicted", "other_namespace", "template_changed", "never_seen"]
+Cause = Literal[
+    "no_state", "not_computed_yet", "evicted", "other_namespace", "template_changed", "never_seen"
+]
 
 
 MOST_BRANCHES = 1000

@@ -92,6 +92,7 @@ function verdict(each) {
       return `It was here, and was evicted${when}.`;
     }
     case "other_namespace": return "It is cached under another cache salt.";
+    case "no_state": return "No state of the recurrent layers is held so far into it.";
     case "not_computed_yet": return "Its beginning was still being computed.";
     default: return each.cached > 1 ? `New text from token ${at} on.` : "New text: nothing cached begins like this.";
   }
