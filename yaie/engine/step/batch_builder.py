@@ -123,7 +123,7 @@ def schedule_rows(
     sampling: list[Sequence] = []
     members: list[Sequence] = []
     paid: list[tuple[Request, int]] = []
-    for sequence in in_row_order(running, policy):
+    for sequence in in_row_order(running, policy, states):
         assert sequence.cursor is not None
         before = selection.num_rows
         if isinstance(sequence, PromptPass | PooledPass):
@@ -186,7 +186,9 @@ def _tasks_of(
         yield SampleTask(sequence, index[node, offset + num_ahead], num_ahead, state)
 
 
-def in_row_order(running: SequenceOf[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
+def in_row_order(
+    running: SequenceOf[Sequence], policy: AdmissionPolicy, states: SequenceStates | None = None
+) -> list[Sequence]:
     """Return the sequences that need one row, then longer ones, each group in admission order.
 
     One row yields a token now, and a client waits for it. The first by priority precedes its group,
@@ -194,9 +196,10 @@ def in_row_order(running: SequenceOf[Sequence], policy: AdmissionPolicy) -> list
     """
     first = first_by_standing(running, policy)
     rank = policy.rank
+    count_rows = Sequence.count_pending_rows if states is None else states.count_rows
     return sorted(  # stable: `running` is in order of admission
         running,
-        key=lambda seq: (seq.count_pending_rows() > 1, rank(seq.request), seq is not first),
+        key=lambda seq: (count_rows(seq) > 1, rank(seq.request), seq is not first),
     )
 
 

@@ -52,6 +52,12 @@ class SequenceStates:
         self.note_rows(sequence, first, end)
         return end == cursor.position
 
+    def count_rows(self, sequence: Sequence) -> int:
+        """Count the rows from a sequence's state to its next token."""
+        assert sequence.cursor is not None
+        held = self._held.get(sequence)
+        return sequence.cursor.position - (held.position if held is not None else 0)
+
     def find_start(self, sequence: Sequence) -> int:
         """Return the position of the state from which a sequence's next rows are computed.
 
