@@ -16,6 +16,7 @@ from yaie.base.embedding_info import Pooling
 from yaie.base.settings import AttentionBackendName, EngineConfig
 from yaie.base.types import GenerationRequest, SamplingParams, TokenDelta
 from yaie.engine.core import EngineCore
+from yaie.engine.request import PooledPass
 
 TOLERANCE = 1e-4
 
@@ -48,6 +49,30 @@ def test_any_schedule_pools_the_right_rows(seed: int) -> None:
         assert not answer.tokens
         assert np.frombuffer(answer.last.pooled, "<f4") == pytest.approx(prompt_of_pooled(request))
     assert bench.tree.num_live == 0
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean"])
+def test_a_preempted_pass_pools_the_right_rows(pooling: Pooling) -> None:
+    """Answers that outgrow the pool take the slots of a pass that has some of its rows."""
+    bench = Bench(max_step_rows=2, max_running=8, num_slots=84)
+    bench.add("text", prompt(0, 4), max_new=75)
+    bench.step()
+    bench.add("pooled", prompt(9, 45), pooling=pooling)  # one row a step beside the answer
+    begun = False
+    while bench.step() is not None:
+        for sequence in bench.scheduler.suspended:
+            assert isinstance(sequence, PooledPass)
+            assert sequence.cursor is None
+            begun |= bench.scheduler.stats.rows_computed > 40
+    assert bench.scheduler.stats.num_preemptions
+    assert begun
+    for name, request in bench.requests.items():
+        last = bench.answers[(name, 0)].last
+        assert last is not None
+        if request.pooling is None:
+            bench.expect(name, "length")
+        else:
+            assert np.frombuffer(last.pooled, "<f4") == pytest.approx(prompt_of_pooled(request))
 
 
 def test_a_cached_prompt_costs_one_row_by_its_last_token_and_all_rows_by_the_mean() -> None:

@@ -118,6 +118,28 @@ def test_a_wrong_field_is_named(
     assert message in error["message"]
 
 
+def test_fields_without_effect_are_named(http: TestClient) -> None:
+    """This server's policy does not look at priorities."""
+    answer = http.post("/v1/embeddings", json={"input": "x", "priority": 2, "other": 1})
+    assert answer.headers["X-YAIE-Ignored-Params"] == "other, priority"
+    answer = http.post("/v1/embeddings", json={"input": "x", "priority": 0})
+    assert "X-YAIE-Ignored-Params" not in answer.headers
+
+
+def test_a_mean_is_explained_by_its_rows(tiny_model_dir: Path) -> None:
+    with LLM(tiny_model_dir, pooling="mean", num_slots=512, weights_cache="off") as llm:
+        settings = Settings(model=str(tiny_model_dir), ui=True)
+        app = create_app(settings, make_client=lambda config: llm.as_client())
+        with TestClient(app) as http:
+            while http.get("/readiness").status_code != 200:
+                assert app.state.service.failure is None
+            for _ in range(2):
+                http.post("/v1/embeddings", json={"input": "The tree is the plan"})
+            (name,) = {app.state.pages.recent.calls[-1].id}
+            found = http.post("/ui/explain", json={"id": name}).json()
+    assert (found["cause"], found["cached"], found["held"]) == ("whole", 0, [])
+
+
 def test_an_embedding_model_refuses_to_write(http: TestClient) -> None:
     turn = [{"role": "user", "content": "x"}]
     for path, body in (
@@ -143,6 +165,9 @@ def test_ollama_and_python_give_the_same_vectors(http: TestClient, llm: LLM) -> 
     assert np.array(long.json()["embeddings"]).shape == (1, 3)
     refused = http.post("/api/embed", json={"input": "tree " * 500, "truncate": False})
     assert (refused.status_code, "128 tokens" in refused.json()["error"]) == (400, True)
+
+    empty = http.post("/api/generate", json={"model": "e"})
+    assert (empty.status_code, "generates no text" in empty.json()["error"]) == (400, True)
 
     found = llm.embed(texts)
     assert np.abs(found.vectors - wanted).max() < TOLERANCE

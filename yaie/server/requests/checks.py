@@ -216,15 +216,21 @@ def list_ignored(
 
     Null counts as omitted.
     """
-    names = list_reported(body)
-    if body.priority and policy != "priority":
-        names.append("priority")
+    names = list_without_effect(body, policy)
     if body.stream_options is not None:
         others = body.stream_options.model_extra or {}
         names += [f"stream_options.{plain(name)}" for name in others if others[name] is not None]
     if isinstance(body, ChatBody):
         names += _unread_by_template(body, template_reads)
     return tuple(names[:MAX_NAMED_IGNORED])
+
+
+def list_without_effect(
+    body: GenerationBody | EmbeddingBody | RankingBody, policy: str
+) -> list[str]:
+    """Return the names of fields without effect on server or scheduling policy."""
+    unused = ["priority"] if body.priority and policy != "priority" else []
+    return list_reported(body) + unused
 
 
 def list_reported(body: RequestBody) -> list[str]:

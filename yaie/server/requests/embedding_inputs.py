@@ -10,7 +10,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_reported
+from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_without_effect
 from yaie.server.requests.prompt_tokens import Prompts
 from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.text.embeddings import Embedder
@@ -72,7 +72,7 @@ def make_embedding_call(
         stream=False,
         include_usage=False,
         return_token_ids=False,
-        ignored=tuple(list_reported(body)[:MAX_NAMED_IGNORED]),
+        ignored=tuple(list_without_effect(body, info.policy)[:MAX_NAMED_IGNORED]),
         body=body,
         embedding=how,
     )

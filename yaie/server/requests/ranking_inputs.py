@@ -11,7 +11,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.model_tasks import ranking_of
 from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_reported
+from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_without_effect
 from yaie.server.schemas.ranking import RankingBody, RerankBody, ScoreBody
 from yaie.text.ranking import Ranker
 from yaie.text.tokenizer import Tokenizer
@@ -64,7 +64,7 @@ def make_ranking_call(
         stream=False,
         include_usage=False,
         return_token_ids=False,
-        ignored=tuple(list_reported(body)[:MAX_NAMED_IGNORED]),
+        ignored=tuple(list_without_effect(body, info.policy)[:MAX_NAMED_IGNORED]),
         body=body,
         ranking=how,
     )

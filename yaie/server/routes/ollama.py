@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from yaie.base.errors import AuthenticationFailed, InvalidRequest, UnknownModel, YaieError
+from yaie.base.model_tasks import check_generates
 from yaie.base.own_package import read_version
 from yaie.server.http.api_keys import has_admin_key
 from yaie.server.http.body import NDJSON, json_reply, read_body
@@ -81,9 +82,11 @@ _TOOL = {
 
 
 async def _load(service: Service, read: ReadRequest[Any]) -> Response:
-    """Load the model, for a body without a prompt."""
+    """Load the model, for a body without a prompt. Raises `InvalidRequest` if it writes no text."""
     with await service.use(read.model, read.http.receive, read.deadline):
         service.check_available(read.model)
+        if read.model.info is not None:
+            check_generates(read.model.info)
     return _done(read, "load")
 
 

@@ -44,7 +44,9 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
     own = call.token_ids[at] if at < len(call.token_ids) else None
     others = [each for each in found.held if each.token_ids and each.token_ids[0] != own]
     cause = "cached" if call.num_prompt - at <= 1 else "new"
-    if cause == "new" and miss is not None:
+    if _is_computed_whole(model, call):
+        cause, others = "whole", []
+    elif cause == "new" and miss is not None:
         cause = "evicted" if miss.num_evicted else miss.kind
     shows = viewer.sees_text(is_salted=bool(call.cache_salt))
     decode = model.tokenizer.decode
@@ -52,7 +54,7 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
     def text(first: int, end: int) -> str | None:
         return decode(list(call.token_ids[max(0, first) : end]), False) if shows else None
 
-    place = None if cause == "cached" else await _place(service, model, call)
+    place = None if cause in ("cached", "whole") else await _place(service, model, call)
     return {
         "id": call.id,
         "cause": cause,
@@ -73,6 +75,12 @@ async def explain_call(service: Service, viewer: Viewer, call: RecentCall) -> di
             for each in others
         ],
     }
+
+
+def _is_computed_whole(model: ServedModel, call: RecentCall) -> bool:
+    """Return True if each token of a call has a row, cached or not."""
+    is_encoder = model.info is not None and model.info.execution == "encoder"
+    return call.pooling == "mean" or is_encoder
 
 
 async def _place(service: Service, model: ServedModel, call: RecentCall) -> PromptField | None:

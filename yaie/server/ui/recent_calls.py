@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from yaie.base.embedding_info import Pooling
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.replies.ended_call import EndedCall
 from yaie.server.replies.generation import Generation
@@ -35,6 +36,7 @@ class RecentCall:
     cache_salt: str
     adapter: str
     token_ids: tuple[int, ...]
+    pooling: Pooling | None  # None: the answer is text
     num_prompt: int
     num_cached: int
     num_output: int
@@ -93,6 +95,7 @@ class RecentCalls(RequestHook):
                 cache_salt=first.cache_salt,
                 adapter=first.adapter,
                 token_ids=tuple(first.prompt_token_ids),
+                pooling=first.pooling,
                 num_prompt=usage.prompt_tokens,
                 num_cached=usage.cached_tokens,
                 num_output=ended.usage.completion_tokens,

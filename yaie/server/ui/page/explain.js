@@ -85,6 +85,7 @@ function verdict(each) {
   const at = count(each.position);
   switch (each.cause) {
     case "cached": return "It was cached.";
+    case "whole": return "Its vector needs each of its tokens, cached or not.";
     case "changed": return `It parts from the cache at token ${at}.`;
     case "template_changed": return `Its frame changed at token ${at}.`;
     case "evicted": {
@@ -113,7 +114,7 @@ function places(field, role) {
 /** @param {Explained} each */
 function words(each) {
   const other = each.held[0];
-  if (each.cause === "cached") return null;
+  if (each.cause === "cached" || each.cause === "whole") return null;
   if (!showsText() || each.yours === null) return other ? h("p", { class: "mute" }, `Another prompt continues there with ${count(other.tokens)} cached tokens. Text is hidden.`) : null;
   const before = (each.before || "").slice(-24);
   const [mine, theirs] = [firstWord(each.yours), firstWord(other?.text || "")];
