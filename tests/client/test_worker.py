@@ -168,3 +168,17 @@ def test_an_expected_prompt_is_computed_and_reported() -> None:
     assert [(each.num_expected_prompts, each.num_idle_steps) for each in reports] == [
         (1, 0), (0, 2), (1, 2), (0, 4),
     ]  # fmt: skip
+
+
+class CachedCore(ExpectingCore):
+    """Finds each expected prompt in the cache."""
+
+    def use_idle_moment(self) -> bool:
+        return bool(self.expected) and bool(self.expected.pop())
+
+
+def test_an_expected_prompt_without_a_step_is_reported() -> None:
+    script = Script({2: Expect(ExpectedPrompt(token_ids=(1, 2)))}, receives=6)
+    served(script, CachedCore)
+    reports = [sent.stats for sent in script.sent if isinstance(sent, Deltas) and sent.stats]
+    assert [each.num_expected_prompts for each in reports] == [1, 0]

@@ -51,7 +51,7 @@ class Server:
         """Return the command line that starts the server."""
         return [self.python, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
 
-    def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
+    def wait_until(self, is_so: Callable[[], Any], what: str | Callable[[], str]) -> Any:
         """Return the first true answer of `is_so`."""
         end = time.monotonic() + self.wait_s
         while time.monotonic() < end:
@@ -61,6 +61,7 @@ class Server:
                 if answer or isinstance(answer, requests.Response):
                     return answer
             time.sleep(0.02)
+        what = what if isinstance(what, str) else what()
         raise AssertionError(f"not within {self.wait_s} s: {what}\n{self.log.read_text()}")
 
     def wait_ready(self) -> None:
@@ -77,17 +78,15 @@ class Server:
         return answer
 
     def wait_idle(self) -> None:
-        def is_idle() -> bool:
-            stats = self.stats()
-            numbers = stats["stats"]
-            named = ("num_running", "num_waiting", "num_expected_prompts")
-            return not (
-                stats["active_requests"]
-                or stats["waiting_turns"]
-                or any(numbers[name] for name in named)
-            )
+        self.wait_until(lambda: not self.busy(), lambda: f"idle, but {self.busy()}")
 
-        self.wait_until(is_idle, "idle")
+    def busy(self) -> dict[str, int]:
+        """Return the counts of `/stats` that are 0 when the server is idle, unless they are."""
+        stats = self.stats()
+        counts = {name: stats[name] for name in ("active_requests", "waiting_turns")}
+        for name in ("num_running", "num_waiting", "num_expected_prompts"):
+            counts[name] = stats["stats"][name]
+        return {name: count for name, count in counts.items() if count}
 
     def processes(self, word: str) -> list[int]:
         """Return the processes below the server whose command has `word`."""

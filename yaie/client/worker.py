@@ -153,7 +153,7 @@ def _first_messages(channel: Channel) -> list[ToChild]:
 
 def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
     incoming: Iterator[ToChild] = iter(early)
-    was_preparing, num_reported = False, 0  # steps of idle moments
+    was_preparing, reported = False, loop.core.stats
     while True:
         has_obeyed = False
         for message in incoming:
@@ -163,20 +163,17 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
                 channel.send(reply)
             has_obeyed = has_obeyed or not isinstance(message, Ping)
         if loop.has_work or has_obeyed:  # every message is acknowledged
-            for part in split_prompt_logprobs(
-                Deltas(
-                    loop.step(),
-                    loop.take_stats(time.monotonic()),
-                    loop.core.take_cache_changes(),
-                )
-            ):
+            deltas, stats = loop.step(), loop.take_stats(time.monotonic())
+            reported = stats or reported
+            changes = loop.core.take_cache_changes()
+            for part in split_prompt_logprobs(Deltas(deltas, stats, changes)):
                 channel.send(part)
         is_preparing = not loop.has_work and loop.core.use_idle_moment()
         if was_preparing and not (is_preparing or loop.has_work):
             stats = loop.core.stats
-            if stats.num_idle_steps > num_reported:
+            if stats != reported:
                 channel.send(Deltas([], stats))
-                num_reported = stats.num_idle_steps
+                reported = stats
         was_preparing = is_preparing
         if changes := loop.core.take_cache_changes():
             channel.send(Deltas([], None, changes))
