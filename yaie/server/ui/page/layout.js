@@ -75,7 +75,7 @@ export function layout(top, width, height, isLinear) {
   const max = Math.max(1, reach(top) - base);
   const key = `${width} ${height} ${isLinear} ${structure(top)}`;
   const room = width > 600 ? width * 0.82 : width * 0.62; // labels of leaves stand to their right
-  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : settled(key, () => compact(top, base, max, room));
+  const scale = isLinear ? (/** @type {number} */ at) => ((at - base) / max) * room : settled(key, () => compact(top, base, max, room, width));
   const rowHeight = Math.min(height / leaves(top), isRoot ? 99 : 36);
   let y = 0;
   /** @param {TreeNode} node @param {number} least @param {number} level */
@@ -117,9 +117,10 @@ function settled(key, make) {
  * @param {TreeNode} top
  * @param {number} base
  * @param {number} max
- * @param {number} room
+ * @param {number} room px of the axis until `max`
+ * @param {number} width px of the axis, however far nodes grow until the next scale
  */
-function compact(top, base, max, room) {
+function compact(top, base, max, room, width) {
   /** @type {[number, number, number][]} */
   const parts = [];
   /** @param {TreeNode} node */
@@ -139,6 +140,7 @@ function compact(top, base, max, room) {
   const unit = room / (at[at.length - 1] || 1);
   return (/** @type {number} */ absolute) => {
     const position = absolute - base;
+    if (position > max) return room + (width - room) * (1 - max / position);
     let i = 1;
     while (i < cuts.length - 1 && cuts[i] < position) i++;
     const share = (position - cuts[i - 1]) / (cuts[i] - cuts[i - 1] || 1);
