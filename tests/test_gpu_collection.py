@@ -42,6 +42,7 @@ def test_a_bare_machine_collects_few_tests_all_of_them_marked() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_tests_of_a_device_are_collected_without_triton() -> None:
     """As on a fresh clone: only CUDA builds of torch bring Triton."""
     lines = "import sys, pytest; sys.modules['triton'] = None; "

@@ -166,6 +166,7 @@ def test_the_terminal_picture_of_the_documents(busy: Server) -> None:
     (PICTURES / "top.svg").write_text(drawn, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_five_hundred_nodes_are_drawn_while_they_change(
     busy: Server, browser: Browser, capsys: pytest.CaptureFixture[str]
 ) -> None:

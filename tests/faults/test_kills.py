@@ -76,6 +76,7 @@ async def kill_engine(server: Server) -> float:
     return seconds
 
 
+@pytest.mark.slow
 def test_a_drain_finishes_what_it_can_and_tells_the_rest(
     tiny_model_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

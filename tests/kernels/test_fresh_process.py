@@ -36,6 +36,7 @@ def test_an_instruction_set_can_be_forced(name: str) -> None:
     assert report(YAIE_KERNELS=name)["set"] == name
 
 
+@pytest.mark.slow
 def test_the_first_use_compiles_the_best_set_and_no_other(tmp_path: Path) -> None:
     best = instruction_sets.of_this_machine()[0]
     environment = {"YAIE_KERNELS": "auto", "XDG_CACHE_HOME": str(tmp_path)}

@@ -67,17 +67,14 @@ def test_several_processes_compile_once(compilations: Compilations) -> None:
     assert found[2].startswith(" compiled with")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["tests/test_words.py"], 0),
         (["tests/test_floors.py", "-m", "integration", "--collect-only"], 0),
-        pytest.param(
-            ["tests/test_floors.py", "-m", "integration", "-k", "names_of_yaie"],
-            1,
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(["tests/engine/test_logit_rules.py", "-n", "2"], 1, marks=pytest.mark.slow),
+        (["tests/test_floors.py", "-m", "integration", "-k", "names_of_yaie"], 1),
+        (["tests/engine/test_logit_rules.py", "-n", "2"], 1),
     ],
 )
 def test_a_run_compiles_what_it_uses(

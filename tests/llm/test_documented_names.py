@@ -37,6 +37,7 @@ def test_help_explains_each_field_and_argument() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_a_type_checker_finds_wrong_keywords(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     lines = {

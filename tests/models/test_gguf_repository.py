@@ -157,7 +157,15 @@ def surroundings(hub: LocalHub | None, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("name", [f"hf.co/{NAME}:q8_0", f"{NAME}:Q8_0", f"{NAME}:Q8_0@main", NAME])
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"hf.co/{NAME}:q8_0",
+        NAME,
+        pytest.param(f"{NAME}:Q8_0", marks=pytest.mark.slow),
+        pytest.param(f"{NAME}:Q8_0@main", marks=pytest.mark.slow),
+    ],
+)
 def test_one_file_is_downloaded_and_starts_without_a_request(
     run: Run, repository: Path, name: str
 ) -> None:
@@ -174,6 +182,7 @@ def test_one_file_is_downloaded_and_starts_without_a_request(
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_a_pulled_file_is_listed_and_shown(run: Run, repository: Path, tmp_path: Path) -> None:
     with LocalHub({NAME: repository}) as hub:
         pulled = run(hub, "pull", f"hf.co/{NAME}:Q8_0")

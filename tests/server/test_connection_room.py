@@ -71,7 +71,7 @@ class Limited(Server):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("loop", ["auto", "asyncio"])
+@pytest.mark.parametrize("loop", ["auto", pytest.param("asyncio", marks=pytest.mark.slow)])
 def test_silent_clients_beyond_the_limit_harm_neither_probes_nor_the_engine(
     model: Path, tmp_path: Path, loop: str
 ) -> None:

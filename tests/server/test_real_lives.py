@@ -183,7 +183,7 @@ def test_an_idle_server_hardly_wakes(server: Server) -> None:
     assert of_engine <= 4
 
 
-@pytest.mark.parametrize("how", ["flag", "variable"])
+@pytest.mark.parametrize("how", ["flag", pytest.param("variable", marks=pytest.mark.slow)])
 def test_several_workers_are_refused_in_one_line(
     start: Callable[..., Server], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,9 +56,7 @@ class Uvicorn(Server):
 @pytest.fixture(
     params=[
         Command,
-        pytest.param(Script, marks=pytest.mark.slow),
-        pytest.param(Variables, marks=pytest.mark.slow),
-        Uvicorn,
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in (Script, Variables, Uvicorn)),
     ]
 )
 def started(
