@@ -1,0 +1,219 @@
+"""Speculative decoding: tokens a second with and without drafts, in turns, in one engine.
+
+`python -m benchmarks.speculation --model smollm2` prints JSON. Each turn generates the same answer
+twice, once without drafts, each with its own prefix cache. Figures are medians over the turns, a
+ratio the median of the turns' own ratios; the time to the first token is not in them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, SamplingParams
+from yaie.bench.machine import describe_machine
+from yaie.engine.core import EngineCore
+from yaie.text.chat_template import ChatTemplate
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+CODE = """class Account:
+    def __init__(self, owner, balance=0):
+        self.owner = owner
+        self.balance = balance
+
+    def deposit(self, amount):
+        if amount <= 0:
+            raise ValueError("amount must be positive")
+        self.balance = self.balance + amount
+        return self.balance
+
+    def withdraw(self, amount):
+        if amount > self.balance:
+            raise ValueError("insufficient funds")
+        self.balance = self.balance - amount
+        return self.balance
+"""
+TEXT = (
+    "The river rises in the northern hills and flows for two hundred miles through farms, towns "
+    "and forests before it reaches the sea. In spring the snow melts and the water is high; in "
+    "late summer children cross it on foot. Three bridges were built in the last century, the "
+    "oldest of them from grey stone. Fishermen say that the best season begins in May."
+)
+QUESTION = "What is the difference between weather and climate?"
+CHATS = {
+    "edit": f"Repeat this Python code exactly, but rename the variable balance to total:\n{CODE}",
+    "quotes": f"Repeat this text word for word, then say what it is about:\n{TEXT}",
+    "json": f"Write the facts of this text as a JSON list of objects (subject, fact):\n{TEXT}",
+    "chat": QUESTION,
+}
+RIGHT = 0.9  # of the tokens of a prediction
+RANDOM_TOKENS = 200
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests that are sent together."""
+
+    name: str
+    prompts: list[tuple[int, ...]]
+    temperature: float = 0.0
+    is_predicted: bool = False  # by the answer, with some tokens changed
+    is_replayed: bool = False  # after the same request
+
+
+def make_loads(tokenizer: Tokenizer, vocab_size: int, concurrent: int) -> list[Load]:
+    """Return the loads of W8."""
+    template = ChatTemplate(tokenizer)
+    chats = {
+        name: tuple(template.render([{"role": "user", "content": text}]))
+        for name, text in CHATS.items()
+    }
+    rng = random.Random(0)
+    noise = [
+        tuple(rng.randrange(vocab_size) for _ in range(RANDOM_TOKENS)) for _ in range(concurrent)
+    ]
+    return [
+        *(Load(name, [prompt]) for name, prompt in chats.items()),
+        Load("prediction, 90% right", [chats["chat"]], is_predicted=True),
+        Load("replay", [chats["chat"]], is_replayed=True),
+        Load("random text", noise[:1], temperature=1.0),
+        Load(f"random text, {concurrent} at once", noise, temperature=1.0),
+    ]
+
+
+class Bench:
+    """One engine that runs loads with and without drafts."""
+
+    def __init__(self, config: EngineConfig, num_new: int) -> None:
+        self.core = EngineCore(config)
+        self.core.warm_up()
+        self.num_new = num_new
+        self._numbers = itertools.count()
+
+    def run(
+        self, load: Load, *, speculate: bool, answer: Sequence[int] = (), salt: str = ""
+    ) -> tuple[list[list[int]], float]:
+        """Return the answers, and the tokens a second after the first token of each.
+
+        `answer`: the known answer to a predicted load.
+        """
+        core, run = self.core, next(self._numbers)
+        rng = random.Random(1)
+        vocab_size = core.info.vocab_size
+        predicted = [
+            token if rng.random() < RIGHT else rng.randrange(vocab_size) for token in answer
+        ]
+        for place, prompt in enumerate(load.prompts):
+            core.add(
+                GenerationRequest(
+                    request_id=f"{run}-{place}",
+                    prompt_token_ids=prompt,
+                    prediction=tuple(predicted) if load.is_predicted else (),
+                    speculate=speculate,
+                    cache_salt=salt or str(run),
+                    sampling=SamplingParams(
+                        temperature=load.temperature,
+                        seed=place,
+                        max_tokens=self.num_new,
+                        ignore_eos=True,
+                    ),
+                )
+            )
+        said: dict[str, list[int]] = {}
+        began = 0.0
+        while core.has_work:
+            for delta in core.step():
+                said.setdefault(delta.request_id, []).extend(delta.token_ids)
+            if not began and len(said) == len(load.prompts):
+                began, num_before = time.perf_counter(), sum(map(len, said.values()))
+        seconds = time.perf_counter() - began
+        return [*said.values()], (sum(map(len, said.values())) - num_before) / seconds
+
+    def measure(self, load: Load, repeats: int) -> dict[str, Any]:
+        """Run a load in turns."""
+        salt = f"replay {load.name}" if load.is_replayed else ""
+        (answer, *_), _ = self.run(load, speculate=False, salt=salt)
+        before = self.core.stats
+        rates: dict[bool, list[float]] = {False: [], True: []}
+        num_equal = 0
+        for turn in range(repeats):
+            answers = {}
+            for speculate in (False, True) if turn % 2 else (True, False):
+                answers[speculate], rate = self.run(
+                    load, speculate=speculate, answer=answer, salt=salt
+                )
+                rates[speculate].append(rate)
+            num_equal += answers[False] == answers[True]
+        spent = self.core.stats.since(before)
+        ratios = [on / off for off, on in zip(rates[False], rates[True], strict=True)]
+        return {
+            "name": load.name,
+            "tokens_per_second": round(statistics.median(rates[False]), 1),
+            "with_drafts": round(statistics.median(rates[True]), 1),
+            "ratio": round(statistics.median(ratios), 2),
+            "draft_tokens": spent.draft_tokens // repeats,
+            "accepted_tokens": spent.accepted_tokens // repeats,
+            "equal_turns": num_equal,
+        }
+
+
+def measure_speculation(
+    config: EngineConfig, *, repeats: int, num_new: int, concurrent: int
+) -> dict[str, Any]:
+    """Measure all loads, each with and without drafts."""
+    bench = Bench(config, num_new)
+    core = bench.core
+    loads = make_loads(load_tokenizer(core.executor.loaded.path), core.info.vocab_size, concurrent)
+    costs = core.scheduler.drafting.costs
+    return {
+        "benchmark": "speculation",
+        "machine": describe_machine(),
+        "model": config.model,
+        "quantization": core.info.quantization,
+        "exact": config.exact,
+        "speculate": config.speculate,
+        "step_ms_by_rows": {
+            rows: round(seconds * 1e3, 2) for rows, seconds in (costs.measured if costs else ())
+        },
+        "repeats": repeats,
+        "loads": [bench.measure(load, repeats) for load in loads],
+    }
+
+
+def main() -> None:
+    """Read the options, measure, print JSON."""
+    parser = argparse.ArgumentParser(description="Decoding with and without drafts.")
+    parser.add_argument("--model", default="builtin")
+    parser.add_argument("--quantization")
+    parser.add_argument("--speculate", default="auto")
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--new", type=int, default=128, help="tokens of each answer")
+    parser.add_argument("--concurrent", type=int, default=32)
+    options = parser.parse_args()
+    config = EngineConfig(
+        model=options.model,
+        quantization=options.quantization,
+        speculate=options.speculate,
+        exact=options.exact,
+        threads=options.threads,
+        device="cpu",
+        num_slots=options.concurrent * (RANDOM_TOKENS + options.new) + 4096,
+    )
+    report = measure_speculation(
+        config, repeats=options.repeats, num_new=options.new, concurrent=options.concurrent
+    )
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
