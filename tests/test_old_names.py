@@ -31,7 +31,7 @@ def test_advice_names_settings_that_exist() -> None:
         ("--no-enable-prefix-caching", "--prefix-cache"),
         ("--kv-cache-dtype", "--kv-dtype"),
         ("--enable-lora", "--lora"),
-        ("--speculative-config", "speculative decoding is not supported"),
+        ("--speculative-config", "--speculate auto"),
         ("--trust-remote-code", "never run"),
         ("--mem-fraction-static", "--memory-bytes"),
         ("--data-parallel-size", "--ray --replicas"),

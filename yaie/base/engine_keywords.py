@@ -33,6 +33,7 @@ class SettingKeywords(TypedDict, total=False):
     device: Device
     num_slots: int | None
     memory_bytes: int | None
+    state_bytes: int | None
     max_model_len: int | None
     max_step_rows: int
     max_running: int
@@ -56,6 +57,7 @@ class SettingKeywords(TypedDict, total=False):
     threads: int | None
     attention_backend: AttentionBackendName
     exact: bool
+    speculate: str
     audit: bool
     weights_cache: str
     weights_cache_bytes: int

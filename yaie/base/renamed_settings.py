@@ -20,7 +20,7 @@ _AGAIN = "a preempted sequence keeps its cached tokens and recomputes the rest"
 _MEMORY = "use {memory_bytes}, or {num_slots}"
 _CHUNKS = "chunked prefill is always on; {max_step_rows} sets the chunk size"
 _LORA = "use {lora}"
-_NO_DRAFTS = "speculative decoding is not supported"
+_DRAFTS = "use {speculate} auto: drafts come from known text, without a draft model"
 _NO_OFFLOAD = "weights stay on one device; {quantization} makes them smaller"
 _REASONING = "reasoning is found by the chat template"
 
@@ -94,9 +94,9 @@ OLD_NAMES = {
     "schedule_policy": "use {policy}",
     "scheduling_policy": "use {policy}",
     "served_name": "use {served_model_name}",
-    "speculative_algorithm": _NO_DRAFTS,
-    "speculative_config": _NO_DRAFTS,
-    "speculative_model": _NO_DRAFTS,
+    "speculative_algorithm": _DRAFTS,
+    "speculative_config": _DRAFTS,
+    "speculative_model": _DRAFTS,
     "swap_space": _AGAIN,
     "tensor_parallel_size": _ONE_DEVICE,
     "tokenizer_mode": "the tokenizer is found by the model's files",
