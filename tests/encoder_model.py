@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.text.small_tokenizers import write_byte_level
 from tests.tiny_model import VOCAB_SIZE
 
+_WEIGHTS = "model.safetensors"
 FAMILIES = ("Bert", "Roberta", "XLMRoberta", "ModernBert")
 _SIZES = {
     "vocab_size": VOCAB_SIZE,
@@ -26,6 +27,15 @@ _OF_FAMILIES: dict[str, dict[str, Any]] = {
     "Bert": {"max_position_embeddings": 64},
     "Roberta": {"max_position_embeddings": 67, "type_vocab_size": 1},
     "XLMRoberta": {"max_position_embeddings": 67, "type_vocab_size": 1},
+    "Gemma3Text": {
+        "max_position_embeddings": 64,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "sliding_window": 8,
+        "sliding_window_pattern": 2,
+        "use_bidirectional_attention": True,
+        "query_pre_attn_scalar": 8,
+    },
     "ModernBert": {
         "max_position_embeddings": 64,
         "local_attention": 8,
@@ -63,6 +73,28 @@ def add_pooling(folder: Path, pooling: str) -> Path:
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": pooling}))
     return folder
+
+
+def add_dense(folder: Path, sizes: Sequence[tuple[int, int]]) -> Callable[[Any], Any]:
+    """Add a linear layer and tanh after the pooling, for each size; return their function."""
+    import torch
+    from safetensors.torch import save_file
+
+    modules = json.loads((folder / "modules.json").read_text())
+    layers: list[torch.nn.Module] = []
+    for number, (inputs, outputs) in enumerate(sizes, 2):
+        place = folder / f"{number}_Dense"
+        place.mkdir()
+        linear = torch.nn.Linear(inputs, outputs, bias=number == 2)
+        save_file({f"linear.{n}": p.data for n, p in linear.named_parameters()}, place / _WEIGHTS)
+        config = {"in_features": inputs, "out_features": outputs, "bias": number == 2}
+        function = "torch.nn.modules.activation.Tanh"
+        (place / "config.json").write_text(json.dumps({**config, "activation_function": function}))
+        kind = "sentence_transformers.models.Dense"
+        modules.append({"path": place.name, "type": kind})
+        layers += [linear, torch.nn.Tanh()]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    return torch.nn.Sequential(*layers)
 
 
 def plain_rows(model: Any) -> Callable[[Sequence[int]], NDArray[np.float32]]:

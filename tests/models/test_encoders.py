@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.embedding_model import unit
-from tests.encoder_model import FAMILIES, add_pooling, plain_rows, write_encoder
+from tests.encoder_model import FAMILIES, add_dense, add_pooling, plain_rows, write_encoder
 from tests.tiny_model import VOCAB_SIZE
 from yaie.api.llm import LLM
 from yaie.base.errors import ConfigError, InvalidRequest, ModelUnsupported
@@ -39,6 +39,24 @@ def test_vectors_are_those_of_transformers(family: str, pooling: str, tmp_path: 
             llm.generate("x")
         with pytest.raises(InvalidRequest, match="computes embeddings and reranks no documents"):
             llm.rerank("x", ["y"])
+
+
+def test_layers_after_the_pooling_make_the_vector(tmp_path: Path) -> None:
+    """As EmbeddingGemma has them, over a Gemma whose tokens see all others."""
+    rows = plain_rows(write_encoder(tmp_path, "Gemma3Text"))
+    dense = add_dense(add_pooling(tmp_path, "mean"), [(32, 48), (48, 24)])
+    with LLM(tmp_path, dtype="float32", audit=True) as llm:
+        assert (llm.info.execution, llm.info.architecture) == ("encoder", "Gemma3TextModel")
+        found = llm.embed(TEXTS).vectors
+        assert found.shape == (len(TEXTS), 24)
+        for text, vector in zip(TEXTS, found, strict=True):
+            pooled = rows(llm.tokenizer.encode(text)).mean(axis=0)
+            with torch.no_grad():
+                wanted = dense(torch.from_numpy(pooled)).numpy()
+            assert np.abs(vector - wanted).max() < TOLERANCE
+    (tmp_path / "2_Dense" / "model.safetensors").unlink()
+    with pytest.raises(ModelUnsupported, match="does not fit its config"):
+        LLM(tmp_path)
 
 
 @pytest.mark.parametrize(

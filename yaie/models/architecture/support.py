@@ -99,7 +99,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         )
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {ENCODER_DECODER}")
-    if not _is_causal(config, entry):
+    if encoder is None and not _is_causal(config, entry):
         raise ModelUnsupported(
             f"{name} with bidirectional attention cannot be served: tokens attend to later tokens"
         )

@@ -25,8 +25,12 @@ ENCODERS: tuple[EncoderClass, ...] = (
     ),
     EncoderClass("ModernBertModel", "modernbert", "gte-modernbert, modernbert-embed"),
     EncoderClass("ModernBertForSequenceClassification", "modernbert", "gte-reranker-modernbert"),
+    EncoderClass("Gemma3TextModel", "gemma3_text", "EmbeddingGemma"),
 )
 BY_ARCHITECTURE = {entry.architecture: entry for entry in ENCODERS}
+# Classes of decoders, which this setting makes encoders.
+_OF_DECODERS = frozenset({"gemma3_text"})
+_BIDIRECTIONAL = "use_bidirectional_attention"
 # Their positions begin after the padding token's.
 _OFFSET_TYPES = frozenset({"roberta", "xlm-roberta"})
 
@@ -35,8 +39,10 @@ def find_encoder(config: Mapping[str, Any]) -> EncoderClass | None:
     """Return the entry of an encoder by its `config.json`; None for another model."""
     named = config.get("architectures") or ()
     found = [BY_ARCHITECTURE[name] for name in named if name in BY_ARCHITECTURE]
-    is_known = bool(found) and config.get("model_type") == found[0].model_type
-    return found[0] if is_known and not config.get("is_decoder") else None
+    if not found or config.get("model_type") != found[0].model_type or config.get("is_decoder"):
+        return None
+    is_decoder_class = found[0].model_type in _OF_DECODERS
+    return None if is_decoder_class and not config.get(_BIDIRECTIONAL) else found[0]
 
 
 def first_position(config: Mapping[str, Any]) -> int:

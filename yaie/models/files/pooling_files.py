@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, get_args
 
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import ModelUnsupported
@@ -18,6 +18,7 @@ from yaie.models.files.encoder_classes import find_encoder
 from yaie.models.files.ranking_files import MODULES, is_cross_encoder
 
 RowPooling = Literal["cls", "last", "mean"]  # first row, last row, or the mean
+DenseActivation = Literal["Identity", "Tanh"]
 
 PROMPTS = "config_sentence_transformers.json"
 # Names of the poolings: in the files of today, and as the switches of older files.
@@ -44,7 +45,9 @@ def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> Embedding
     if wanted == "score" or is_cross_encoder(folder, config):
         return None
     poolings = _OF_ENCODERS if is_encoder else _OF_DECODERS
-    pooling, normalizes = _read_modules(folder, poolings) if stated else (None, True)
+    pooling, dense, normalizes = (
+        _read_modules(folder, poolings, takes_dense=is_encoder) if stated else (None, (), True)
+    )
     if pooling is None and wanted is None and not is_encoder:
         return None
     settings = _read(folder / PROMPTS) if (folder / PROMPTS).is_file() else {}
@@ -58,25 +61,47 @@ def read_embedding(folder: Path, wanted: Pooling | None, size: int) -> Embedding
     return EmbeddingInfo(
         pooling=chosen,
         normalizes=normalizes,
-        size=size,
+        size=dense[-1].num_outputs if dense else size,
         generates=not stated and not is_encoder,
         prompts=prompts,
         default_prompt=default if isinstance(default, str) and default in prompts else None,
     )
 
 
-def read_row_pooling(folder: Path) -> RowPooling:
-    """Return how an encoder pools the rows of a text; the mean, if its files do not say it.
+class DenseStep(NamedTuple):
+    """A linear layer after the pooling, with its weights in `folder`."""
+
+    folder: Path
+    num_inputs: int
+    num_outputs: int
+    has_bias: bool
+    activation: DenseActivation
+
+
+class EncoderSteps(NamedTuple):
+    """Steps from the rows of an encoder to the vector of a text."""
+
+    pooling: RowPooling
+    dense: tuple[DenseStep, ...]
+    normalizes: bool
+
+
+def read_encoder_steps(folder: Path) -> EncoderSteps:
+    """Return an encoder's steps; the mean, if its files do not say it.
 
     Raises as `read_embedding`.
     """
-    return _read_modules(folder, _OF_ENCODERS)[0] if (folder / MODULES).is_file() else "mean"
+    if not (folder / MODULES).is_file():
+        return EncoderSteps("mean", (), normalizes=True)
+    return _read_modules(folder, _OF_ENCODERS, takes_dense=True)
 
 
-def _read_modules(folder: Path, poolings: Mapping[str, RowPooling]) -> tuple[RowPooling, bool]:
-    """Return the pooling, and whether vectors are normalized."""
+def _read_modules(
+    folder: Path, poolings: Mapping[str, RowPooling], *, takes_dense: bool
+) -> EncoderSteps:
     modules = _read(folder / MODULES, list)
     pooling: RowPooling | None = None
+    dense: list[DenseStep] = []
     normalizes = False
     for module in modules:
         kind, path = _module(folder, module)
@@ -84,14 +109,31 @@ def _read_modules(folder: Path, poolings: Mapping[str, RowPooling]) -> tuple[Row
             pooling = _read_pooling(folder / path / "config.json", poolings)
         elif kind == "Normalize":
             normalizes = True
+        elif kind == "Dense" and takes_dense and pooling is not None and not normalizes:
+            dense.append(_read_dense(folder / path))
         elif kind != "Transformer":
             raise ModelUnsupported(
                 f"{folder / MODULES} has a step of type {kind!r}; YAIE computes embeddings by "
-                "Transformer, Pooling and Normalize only"
+                "Transformer, Pooling and Normalize, and with encoders by Dense after the pooling"
             )
     if pooling is None:
         raise _damage_error(folder / MODULES, "it has no step of type Pooling")
-    return pooling, normalizes
+    return EncoderSteps(pooling, tuple(dense), normalizes)
+
+
+def _read_dense(folder: Path) -> DenseStep:
+    config = _read(folder / "config.json")
+    inputs, outputs = config.get("in_features"), config.get("out_features")
+    if not all(type(size) is int and size > 0 for size in (inputs, outputs)):
+        raise _damage_error(folder / "config.json", "it has no in_features or out_features")
+    function = str(config.get("activation_function") or "Tanh").rpartition(".")[2]
+    known = {each.lower(): each for each in get_args(DenseActivation)}
+    if function.lower() not in known:
+        raise ModelUnsupported(
+            f"{folder} has the activation {function}; YAIE computes {' and '.join(known.values())}"
+        )
+    has_bias = config.get("bias", True) is True
+    return DenseStep(folder, inputs, outputs, has_bias=has_bias, activation=known[function.lower()])
 
 
 def _module(folder: Path, module: Any) -> tuple[str, str]:

@@ -34,7 +34,11 @@ from yaie.text.convert import OLDER_FORMS, TOKENIZER
 
 # Top-level files that transformers and the tokenizer read, in addition to the weights.
 _SMALL = ("*.json", "*.jinja", "merges.txt", *OLDER_FORMS)
-_STEPS = ("*_Pooling/config.json", "*_LogitScore/config.json")  # of embeddings, of rerankers
+# Of embedding models and rerankers.
+_STEPS = (
+    *("*_Pooling/config.json", "*_LogitScore/config.json"),
+    *("*_Dense/config.json", "*_Dense/model.safetensors"),
+)
 _MAX_NAMED = 8
 
 

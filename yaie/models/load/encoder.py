@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory, first_line
@@ -29,7 +31,7 @@ from yaie.models.architecture.loaded_model import (
 )
 from yaie.models.files.checkpoint import read_json
 from yaie.models.files.encoder_classes import first_position
-from yaie.models.files.pooling_files import RowPooling, read_row_pooling
+from yaie.models.files.pooling_files import DenseStep, RowPooling, read_encoder_steps
 from yaie.models.files.ranking_files import CLASSIFIER, read_vocabulary
 from yaie.models.load.folder import open_folder
 from yaie.models.load.memory_plan import format_size
@@ -53,8 +55,11 @@ class Encoder:
         self._first = first_position(config)
         self._is_classifier = type(model).__name__.endswith(CLASSIFIER)
         self._pooling: RowPooling = "cls"
+        self._dense: list[Any] = []
         if not self._is_classifier:
-            self._pooling = read_row_pooling(folder)
+            steps = read_encoder_steps(folder)
+            self._pooling = steps.pooling
+            self._dense = [_build_dense(step, model.dtype, model.device) for step in steps.dense]
         elif config.get("classifier_pooling") == "mean":  # ModernBERT's
             self._pooling = "mean"
         separator = read_vocabulary(folder).get("[SEP]")
@@ -78,7 +83,11 @@ class Encoder:
         pooled = torch.stack(
             [text.mean(dim=0) if self._pooling == "mean" else text[0] for text in texts]
         )
-        return (self._classify(pooled) if self._is_classifier else pooled).float()
+        if self._is_classifier:
+            return self._classify(pooled).float()
+        for layer in self._dense:
+            pooled = layer(pooled)
+        return pooled.float()
 
     def _types(self, token_ids: NDArray[np.int64], lengths: list[int]) -> NDArray[np.int64]:
         """Return the type of each token: 1 after the first separator, in a pair of texts."""
@@ -170,6 +179,22 @@ def load_encoder(config: EngineConfig) -> tuple[Encoder, LoadedModel]:
     return encoder, loaded
 
 
+def _build_dense(step: DenseStep, dtype: torch.dtype, device: torch.device) -> torch.nn.Module:
+    """Return a linear layer and its activation. Raises `ModelUnsupported` for other weights."""
+    file = step.folder / "model.safetensors"
+    linear = torch.nn.Linear(step.num_inputs, step.num_outputs, bias=step.has_bias)
+    try:
+        stored = load_file(file)
+        linear.load_state_dict({n.removeprefix("linear."): each for n, each in stored.items()})
+    except (OSError, RuntimeError, SafetensorError) as error:
+        raise ModelUnsupported(
+            f"{file} does not fit its config.json: {first_line(error)}; download it again",
+            code="model_damaged",
+        ) from None
+    activation = torch.nn.Tanh() if step.activation == "Tanh" else torch.nn.Identity()
+    return torch.nn.Sequential(linear, activation).to(device, dtype).requires_grad_(False)
+
+
 def _build(path: Path, architecture: str, dtype: torch.dtype) -> Any:
     import transformers
     from transformers import AttentionInterface
@@ -244,8 +269,11 @@ def _attend(
     for length in _LENGTHS.get():
         q, k, v = (each[:, :, first : first + length] for each in (query, key, value))
         mask = _window(length, sliding_window, query.device)
-        attended = functional.scaled_dot_product_attention(q, k, v, mask, scale=scaling)
-        found.append(attended)
+        found.append(
+            functional.scaled_dot_product_attention(
+                q, k, v, mask, scale=scaling, enable_gqa=q.shape[1] != k.shape[1]
+            )
+        )
         first += length
     return torch.cat(found, dim=2).transpose(1, 2), None
 
