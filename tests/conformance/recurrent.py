@@ -111,9 +111,13 @@ RECURRENT: tuple[RecurrentCase, ...] = (
     RecurrentCase(
         "nemotron-h",
         "NemotronHForCausalLM",
-        "Mamba 2",
+        "Mamba 2, experts",
         {
-            "hybrid_override_pattern": "M-M*",
+            "hybrid_override_pattern": "ME*M-",
+            "num_hidden_layers": 5,
+            "n_routed_experts": 4,
+            "moe_intermediate_size": 32,
+            "moe_shared_expert_intermediate_size": 32,
             "mamba_num_heads": 4,
             "mamba_head_dim": 16,
             "ssm_state_size": 16,
