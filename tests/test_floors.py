@@ -32,6 +32,7 @@ FLOORS = {
     "yaie.models.builtin": 10,
     "yaie.models.files": 10,
     "yaie.models.architecture": 11,
+    "yaie.models.adapters": 11,
     "yaie.models.quantization": 12,
     "yaie.models.native": 13,
     "yaie.models.fused": 14,

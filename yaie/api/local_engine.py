@@ -160,8 +160,8 @@ class LocalEngine(Described):
     def load_adapter(self, name: str, folder: str | PathLike[str]) -> AdapterInfo:
         """Load a LoRA adapter, for `lora=name` in later calls.
 
-        The engine must be made with the setting `lora`. Raises `InvalidRequest` for a name in use
-        and for an adapter that cannot be computed with this model.
+        Raises `InvalidRequest` for a name in use and for an adapter that cannot be computed with
+        this model.
         """
         self._require_open()
         found = self._client.ask(LoadAdapter(name, os.fspath(folder)))

@@ -425,7 +425,8 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     layout = _Layout(cost or _DEFAULT_COST)
     adapters: list[int] = []  # of the rows of each top
     counts: list[int] = []
-    for top in connect(selection.entries):
+    # Rows of one adapter next to each other: its weights are read once.
+    for top in sorted(connect(selection.entries), key=_adapter_of):
         before = layout.num_rows
         layout.walk(top)
         adapters.append(top.node.adapter)
@@ -444,6 +445,10 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
         adapters=_spread_over_rows(adapters, counts),
     )
     return PlannedStep(plan, layout.logit_index, layout.hidden_index)
+
+
+def _adapter_of(top: NodeRows) -> int:
+    return top.node.adapter
 
 
 def _spread_over_rows(adapters: list[int], counts: list[int]) -> IntArray:

@@ -76,12 +76,15 @@ class ModelAnswers:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._llm = load_model(settings)
+        adapters = self._llm.adapters
+        self._lora = adapters[0].name if len(adapters) == 1 else ""
 
     @property
     def name(self) -> str:
         """The model and its device."""
         info = self._llm.info
-        return f"{info.model} ({info.num_parameters / 1e6:.1f} M, {info.device})"
+        adapter = f"{self._lora}, an adapter of " if self._lora else ""
+        return f"{adapter}{info.model} ({info.num_parameters / 1e6:.1f} M, {info.device})"
 
     @property
     def sampling(self) -> dict[str, float]:
@@ -89,15 +92,16 @@ class ModelAnswers:
         return default_sampling(self._llm.info.default_sampling)
 
     def models(self) -> list[str]:
-        """Return the one model that is loaded."""
-        return [self._llm.info.model]
+        """Return the model that is loaded, and its adapters."""
+        return [self._llm.info.model, *(each.name for each in self._llm.adapters)]
 
     def use_model(self, name: str) -> None:
-        """Refuse every model but the loaded one."""
+        """Answer by the model or an adapter of it; refuse every other model."""
         if name not in self.models():
             raise usage_error(
                 f"this chat loaded only {self._llm.info.model}", advice=f"yaie chat -m {name}"
             )
+        self._lora = "" if name == self._llm.info.model else name
 
     def stream(
         self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
@@ -147,7 +151,7 @@ class ModelAnswers:
             usage=usage,
             first_token_s=total_s if first_s is None else first_s,
             total_s=total_s,
-            model=info.model,
+            model=self._lora or info.model,
             place=info.device,
         )
 
@@ -158,7 +162,7 @@ class ModelAnswers:
         given = {"max_tokens": None, **self.sampling, **options.given()}
         sampling = dataclasses.replace(self._llm.default_sampling, **given)
         try:
-            return self._llm.stream(question, sampling, grammar=grammar)
+            return self._llm.stream(question, sampling, grammar=grammar, lora=self._lora)
         except ContextLengthExceeded as error:
             raise self._blame_the_pool(error) from None
 

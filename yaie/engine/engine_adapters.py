@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from yaie.base.adapter_info import AdapterInfo, unknown_adapter
@@ -45,8 +46,8 @@ class EngineAdapters:
         adapted = self._adapted
         if adapted is None:
             raise InvalidRequest(
-                "this engine computes no adapters; start it with --lora FOLDER, which may be an "
-                "empty folder",
+                "this engine computes no adapters: its layers are fused, or it is batch-invariant; "
+                "start it with --lora FOLDER, which may be empty, and without --exact",
                 param="lora_path",
             )
         if name in self._by_name and not replaces:
@@ -63,7 +64,7 @@ class EngineAdapters:
         if name in self._by_name:
             self.unload(name)
         self._retired.pop(found.number, None)
-        self._by_name[name] = found
+        self._by_name[name] = replace(found, layers={})  # `adapted` has them
         log.info("loaded the adapter %s: rank %d of %s", name, found.info.rank, folder)
         return found.info
 

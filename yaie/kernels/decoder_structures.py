@@ -135,6 +135,36 @@ class Decoder(ctypes.Structure):
     ]
 
 
+class LowRankPointers(ctypes.Structure):
+    """A product that an adapter adds to a linear layer's results."""
+
+    _fields_: ClassVar = [
+        ("down", ctypes.c_void_p),
+        ("up", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("is_bfloat16", ctypes.c_int64),
+    ]
+
+
+class AdapterLayer(ctypes.Structure):
+    """An adapter's products in one decoder layer."""
+
+    _fields_: ClassVar = [
+        (name, LowRankPointers)
+        for name in ("query", "key", "value", "output", "gate", "up", "down")
+    ]
+
+
+class AdapterRows(ctypes.Structure):
+    """Consecutive rows with one adapter."""
+
+    _fields_: ClassVar = [
+        ("first_row", ctypes.c_int64),
+        ("end_row", ctypes.c_int64),
+        ("layers", ctypes.c_void_p),
+    ]
+
+
 class DecoderCall(ctypes.Structure):
     """A decoder's inputs and outputs in one step."""
 
@@ -146,4 +176,8 @@ class DecoderCall(ctypes.Structure):
         ("beats", ctypes.c_void_p),
         ("num_hidden_rows", ctypes.c_int64),
         ("hidden", ctypes.c_void_p),
+        ("num_adapted", ctypes.c_int64),
+        ("adapted", ctypes.c_void_p),
+        ("num_adapted_outputs", ctypes.c_int64),
+        ("adapted_outputs", ctypes.c_void_p),
     ]

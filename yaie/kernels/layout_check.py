@@ -15,12 +15,15 @@ from yaie.kernels.attention_structures import POOL_DTYPES, Layer, SegmentStructu
 from yaie.kernels.decoder_structures import (
     STORES,
     WEIGHTS,
+    AdapterLayer,
+    AdapterRows,
     Decoder,
     DecoderCall,
     DecoderLayer,
     Experts,
     ExpertsCall,
     Linear,
+    LowRankPointers,
 )
 from yaie.kernels.sampling_calls import Best, Samples
 
@@ -37,6 +40,9 @@ STRUCTURES: Mirrors = {
     "YaieExpertsCall": ExpertsCall,
     "YaieDecoderLayer": DecoderLayer,
     "YaieDecoder": Decoder,
+    "YaieLowRank": LowRankPointers,
+    "YaieAdapterLayer": AdapterLayer,
+    "YaieAdapterRows": AdapterRows,
     "YaieDecoderCall": DecoderCall,
     "YaieBest": Best,
     "YaieSamples": Samples,

@@ -36,7 +36,7 @@ from yaie.models.native.packed_weights import PackedWeights
 
 log = logging.getLogger(__name__)
 
-_ADAPTED = "transformers runs the model, since adapters change its layers (--lora)"
+_ADAPTED = "adapters change the layers of transformers (--lora)"
 
 
 def choose_executor(
@@ -77,23 +77,18 @@ def choose_executor(
     if adapts and exact:
         raise not_exact("its rows may have adapters")
     if not may_pack or kernels is None:
-        if adapts:
-            original.slower_because = _ADAPTED
-            original.accept_adapters()
         if exact:
             raise not_exact("transformers is asked to run it")
         if kernels is None and loaded.device.type == "cpu":
             original.slower_because = "the kernel library does not compute its attention"
+        if adapts and loaded.device.type != "cpu":
+            original.slower_because = _ADAPTED
+        if adapts or loaded.device.type == "cpu":
+            original.accept_adapters()
         return original
     if packed is not None:
         decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
         return NativeExecutor(loaded, decoder, memory)
-    if adapts:
-        original.slower_because = _ADAPTED
-        log.info("%s", _ADAPTED)
-        original.pack_linears(kernels)
-        original.accept_adapters()
-        return original
     if loaded.metadata.states:
         original.slower_because = "the kernel library does not compute recurrent layers"
     else:
@@ -102,6 +97,7 @@ def choose_executor(
             return NativeExecutor(loaded, built, memory)
         original.slower_because = built
     original.pack_linears(kernels)
+    original.accept_adapters()
     return original
 
 

@@ -87,7 +87,7 @@ def _pack(config: EngineConfig) -> Executor | str:
 def _find_slot(config: EngineConfig) -> CacheSlot | None:
     cache = open_cache(config)
     is_cpu = config.device == "cpu" or not torch.cuda.is_available()
-    if cache is None or not is_cpu or config.lora:  # adapters change the original's layers
+    if cache is None or not is_cpu:
         return None
     backend = choose_backend(torch.device("cpu"), config.attention_backend, exact=config.exact)
     kernels = backend.kernels

@@ -10,6 +10,7 @@ from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
+from yaie.models.native.native_adapters import NativeAdapters
 from yaie.models.native.native_decoder import NativeDecoder
 
 
@@ -22,12 +23,16 @@ class NativeExecutor:
     graphs = None
     attention_choice = None
     attention_traits = None
-    adapted = None
 
     def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
         self.loaded = loaded
         self.decoder = decoder
         self._memory = memory
+        self.adapted: NativeAdapters | None = None
+        if not decoder.is_exact:
+            chunk = decoder.kernels.panel_outputs
+            self.adapted = NativeAdapters(decoder.structure, loaded.dtype, chunk)
+        decoder.adapters = self.adapted
 
     @property
     def pool(self) -> KVPool:

@@ -192,6 +192,26 @@ struct YaieDecoder {
     float reserved;
 };
 
+// A product that an adapter adds to a linear layer's results: see adapters.inl.
+struct YaieLowRank {
+    const void* down;  // [rank, padded inputs]
+    const void* up;    // scaled; [padded outputs / outputs per panel, rank, outputs per panel]
+    int64_t rank;      // 0: none
+    int64_t is_bfloat16;
+};
+
+// An adapter's products in one decoder layer.
+struct YaieAdapterLayer {
+    YaieLowRank query, key, value, output, gate, up, down;
+};
+
+// Consecutive rows with one adapter.
+struct YaieAdapterRows {
+    int64_t first_row;
+    int64_t end_row;
+    const YaieAdapterLayer* layers;  // [num_layers]
+};
+
 // Inputs and outputs of a decoder in one step.
 struct YaieDecoderCall {
     const int64_t* token_ids;    // [num_rows]
@@ -201,6 +221,10 @@ struct YaieDecoderCall {
     uint64_t* beats;  // counts parts of the step that are done, for a watching process
     int64_t num_hidden_rows;
     float* hidden;  // [num_hidden_rows, hidden] after the final norm
+    int64_t num_adapted;
+    const YaieAdapterRows* adapted;  // [num_adapted]
+    int64_t num_adapted_outputs;
+    const YaieAdapterRows* adapted_outputs;  // the same, with indices into output_rows
 };
 
 // The most likely token of each row of logits.

@@ -56,10 +56,27 @@ struct RoundingCall {
     int32_t dtype;  // YaieDtype of the weights
 };
 
+// A few rows of one adapter; see adapters.inl.
+struct ThinTask {
+    int64_t first, end;
+    const YaieAdapterLayer* layer;
+};
+
 // The intermediate results of a step, in float32 or smaller types.
 class DecoderBuffers {
 public:
-    enum Place { kMasked, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kAdded, kPlaces };
+    enum Place {
+        kMasked,
+        kKept,
+        kNormed,
+        kQkv,
+        kQueries,
+        kOutput,
+        kGated,
+        kAdded,
+        kGates,
+        kPlaces
+    };
 
     char* bytes(Place place, int64_t count) { return memory_[place].get(count); }
 
@@ -75,6 +92,7 @@ public:
         slot_of_row = slots_.data();
     }
 
+    std::vector<ThinTask> thin_tasks;
     const int64_t* slot_of_row = nullptr;  // [num_rows]; -1: cached already
 
 private:

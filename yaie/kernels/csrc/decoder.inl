@@ -31,6 +31,29 @@ YAIE_INLINE void norm_row(const float* x, const float* weight, float* y, int64_t
     for (; i < width; ++i) y[i] = x[i] * factor * weight[i];
 }
 
+#ifdef YAIE_BF16
+YAIE_INLINE void upcast_halves(const uint16_t* from, int width, float* to) {
+    for (int i = 0; i < width; i += kLanes) {
+        __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(from + i)));
+        store(to + i, (Vec)_mm512_slli_epi32(words, 16));
+    }
+}
+
+// Store whole chunks.
+YAIE_INLINE void store_halves(const float* from, int width, uint16_t* to, bool non_temporal) {
+    for (int i = 0; i < width; i += kChunk) {
+        char chunk[kChunk * sizeof(uint16_t)];
+        round_chunk(from + i, chunk);
+        store_cache_line(to + i, chunk, non_temporal);
+    }
+}
+#else  // named below in branches that this set discards
+static void upcast_halves(const uint16_t* from, int width, float* to);
+static void store_halves(const float* from, int width, uint16_t* to, bool non_temporal);
+#endif
+
+#include "adapters.inl"
+
 static void norm_task(void* context, int64_t index, Scratch& scratch) {
     const NormCall& call = *static_cast<const NormCall*>(context);
     int64_t end = (index + 1) * kRowsInTask < call.count ? (index + 1) * kRowsInTask : call.count;
@@ -86,19 +109,54 @@ static void add_normed_task(void* context, int64_t index, Scratch& scratch) {
     }
 }
 
+struct Decoding {
+    Pool& pool;
+    const YaieDecoder& decoder;
+    const YaieStep& step;
+    const YaieDecoderCall& call;
+    DecoderBuffers& buffers;
+    RunAttention attend;
+    AdaptedRows adapted;
+};
+
+// The products of adapters for rows of a layer: their inputs, and the first of the rows.
+struct AddedProducts {
+    const YaieLowRank YaieAdapterLayer::* low_rank;
+    const float* x;
+    const RoundedRows* rounded;
+    int64_t first_row;
+};
+
+// Add the adapters' products to results [count, outputs], times a factor.
+static void add_adapters(Decoding& d, const YaieLinear& linear, const AddedProducts& products,
+                         int64_t count, float* y, float factor) {
+    if (!d.adapted.num_ranges) return;
+    int64_t outputs = linear.num_outputs, first = products.first_row;
+    ThinCall call{products.x,        products.rounded, nullptr, 0.0f, factor,
+                  linear.num_inputs, outputs,          {},      1,    nullptr};
+    call.parts[0] = {products.low_rank, y, nullptr, outputs, kLanes};
+    add_low_rank(d.pool, d.buffers, d.adapted, first, first + count, call);
+}
+
 // Add a linear layer's results to the hidden states, times a factor; with a norm's weight they are
 // normalized first.
-static void add_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear& linear,
-                       const float* x, int64_t count, float* hidden, const float* norm_after,
-                       float epsilon, float factor, const RoundedRows& rounded) {
+static void add_linear(Decoding& d, const YaieLinear& linear, const AddedProducts& products,
+                       int64_t count, float* hidden, const float* norm_after, float epsilon,
+                       float factor) {
+    const RoundedRows none{};
+    const RoundedRows& rounded = products.rounded ? *products.rounded : none;
     int64_t width = linear.num_outputs, inputs = linear.num_inputs;
-    if (!norm_after)
-        return run_linear(pool, linear, x, inputs, count, Target{hidden, width, YAIE_ADD, factor},
-                          rounded);
-    float* added = buffers.floats(DecoderBuffers::kAdded, count * width);
-    run_linear(pool, linear, x, inputs, count, Target{added, width, YAIE_SET, 0.0f}, rounded);
+    if (!norm_after) {
+        run_linear(d.pool, linear, products.x, inputs, count,
+                   Target{hidden, width, YAIE_ADD, factor}, rounded);
+        return add_adapters(d, linear, products, count, hidden, factor);
+    }
+    float* added = d.buffers.floats(DecoderBuffers::kAdded, count * width);
+    run_linear(d.pool, linear, products.x, inputs, count, Target{added, width, YAIE_SET, 0.0f},
+               rounded);
+    add_adapters(d, linear, products, count, added, 1.0f);
     AddNormedCall call{added, hidden, norm_after, width, count, epsilon, factor};
-    pool.run(add_normed_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
+    d.pool.run(add_normed_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
 }
 
 struct SoftcapCall {
@@ -141,27 +199,6 @@ struct HeadsCall {
     const uint16_t* qkv_halves;
     uint16_t* query_halves;
 };
-
-#ifdef YAIE_BF16
-YAIE_INLINE void upcast_halves(const uint16_t* from, int width, float* to) {
-    for (int i = 0; i < width; i += kLanes) {
-        __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(from + i)));
-        store(to + i, (Vec)_mm512_slli_epi32(words, 16));
-    }
-}
-
-// Store whole chunks.
-YAIE_INLINE void store_halves(const float* from, int width, uint16_t* to, bool non_temporal) {
-    for (int i = 0; i < width; i += kChunk) {
-        char chunk[kChunk * sizeof(uint16_t)];
-        round_chunk(from + i, chunk);
-        store_cache_line(to + i, chunk, non_temporal);
-    }
-}
-#else  // named below in branches that this set discards
-static void upcast_halves(const uint16_t* from, int width, float* to);
-static void store_halves(const float* from, int width, uint16_t* to, bool non_temporal);
-#endif
 
 YAIE_INLINE void store_query(const HeadsCall& call, const float* from, int width, int64_t to) {
     if constexpr (kHasBf16)
@@ -336,16 +373,35 @@ static void embed_task(void* context, int64_t index, Scratch&) {
     }
 }
 
-struct Decoding {
-    Pool& pool;
-    const YaieDecoder& decoder;
-    const YaieStep& step;
-    const YaieDecoderCall& call;
-    DecoderBuffers& buffers;
-    RunAttention attend;
-};
-
 static void beat(const Decoding& d) { __atomic_fetch_add(d.call.beats, 1, __ATOMIC_RELAXED); }
+
+// Compute the gated inputs of the last MLP layer, with adapters on gates and values: the layer
+// before it first without its activation.
+static void run_adapted_gates(Decoding& d, const YaieDecoderLayer& layer, const float* h,
+                              int64_t first_row, int64_t count, const Target& target) {
+    bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
+    int64_t inner = layer.down.num_inputs, stride = round_up(inner, kLanes) * 2;
+    YaieLinear wide = has_gate ? layer.gate : layer.gate_up;
+    if (has_gate)
+        stride = inner;
+    else
+        wide.num_outputs = (int32_t)stride;  // the padding too, so that panels are whole
+    float* raw = d.buffers.floats(DecoderBuffers::kGates, count * stride);
+    normed_linear(d.pool, d.buffers, wide, h, count, layer.mlp_norm, layer.epsilon,
+                  Target{raw, stride, YAIE_SET, 0.0f});
+    int64_t step = has_gate ? kLanes : kChunk;
+    ThinCall gates{h,  nullptr, layer.mlp_norm, layer.epsilon, 1.0f, d.decoder.hidden, stride,
+                   {}, 1,       nullptr};
+    ThinCall values = gates;
+    gates.parts[0] = {&YaieAdapterLayer::gate, raw, nullptr, inner, step};
+    values.parts[0] = {&YaieAdapterLayer::up, has_gate ? target.y : raw + kLanes, nullptr, inner,
+                       step};
+    if (has_gate) values.y_stride = target.y_stride;
+    add_low_rank(d.pool, d.buffers, d.adapted, first_row, first_row + count, gates);
+    add_low_rank(d.pool, d.buffers, d.adapted, first_row, first_row + count, values);
+    GateCall call{raw, target, inner, count, has_gate ? raw : nullptr};
+    d.pool.run(gate_task, &call, (count + kRowsInThin - 1) / kRowsInThin);
+}
 
 static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, int64_t rows) {
     int64_t width = d.decoder.hidden, inner = layer.down.num_inputs;
@@ -355,6 +411,8 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
         RoundedRows rounded{};
         Target target{nullptr, inner, layer.activation, 0.0f};
         bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
+        bool is_adapted =
+            d.adapted.has(row, row + count, {&YaieAdapterLayer::gate, &YaieAdapterLayer::up});
         if (has_gate) target.store = YAIE_SET;
         if constexpr (kHasBf16)
             if (layer.down.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !has_gate) {
@@ -365,17 +423,22 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
         if (!target.rounded)
             target.y = gated = d.buffers.floats(DecoderBuffers::kGated, count * inner);
         float* h = hidden + row * width;
-        const float* normed = normed_linear(d.pool, d.buffers, layer.gate_up, h, count,
-                                            layer.mlp_norm, layer.epsilon, target);
+        const float* normed = nullptr;
+        if (has_gate || !is_adapted)
+            normed = normed_linear(d.pool, d.buffers, layer.gate_up, h, count, layer.mlp_norm,
+                                   layer.epsilon, target);
         bool is_silu = layer.activation == YAIE_GATED_SILU;
-        target.store = is_silu ? YAIE_SILU_TIMES : YAIE_GELU_TIMES;
-        if (has_gate && normed)
+        if (has_gate) target.store = is_silu ? YAIE_SILU_TIMES : YAIE_GELU_TIMES;
+        if (is_adapted)
+            run_adapted_gates(d, layer, h, row, count, target);
+        else if (has_gate && normed)
             run_linear(d.pool, layer.gate, normed, width, count, target);
         else if (has_gate)
             normed_linear(d.pool, d.buffers, layer.gate, h, count, layer.mlp_norm, layer.epsilon,
                           target);
-        add_linear(d.pool, d.buffers, layer.down, gated, count, h, layer.norm_after_mlp,
-                   layer.epsilon, layer.residual_factor, rounded);
+        AddedProducts products{&YaieAdapterLayer::down, gated, target.rounded, row};
+        add_linear(d, layer.down, products, count, h, layer.norm_after_mlp, layer.epsilon,
+                   layer.residual_factor);
         beat(d);
     }
 }
@@ -427,6 +490,21 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
                           layer.epsilon, to_qkv);
     }
 
+    if (d.adapted.num_ranges) {
+        ThinCall call{
+            hidden, nullptr, layer.attention_norm, layer.epsilon, 1.0f, width, qkv_width, {},
+            3,      nullptr};
+        int64_t keys = (int64_t)at.num_kv_heads * at.key_width, place = 0;
+        int64_t widths[] = {query_width, keys, qkv_width - query_width - keys};
+        const YaieLowRank YaieAdapterLayer::* products[] = {
+            &YaieAdapterLayer::query, &YaieAdapterLayer::key, &YaieAdapterLayer::value};
+        for (int i = 0; i < 3; place += widths[i++]) {
+            uint16_t* half = halves.qkv ? (uint16_t*)qkv + place : nullptr;
+            call.parts[i] = {products[i], (float*)qkv + place, half, widths[i], kLanes};
+        }
+        add_low_rank(d.pool, d.buffers, d.adapted, 0, rows, call);
+    }
+
     if (layer.wide_query_norm) {
         WideNormCall wide{&layer, (float*)qkv, qkv_width, rows};
         d.pool.run(wide_norm_task, &wide, (rows + kRowsInTask - 1) / kRowsInTask);
@@ -474,21 +552,26 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         gather = {output, d.call.output_rows, kept, output_width};
         d.pool.run(gather_task, &gather, rows);
         output = kept;
+        d.adapted.ranges = d.call.adapted_outputs;
+        d.adapted.num_ranges = d.call.num_adapted_outputs;
     }
-    add_linear(d.pool, d.buffers, layer.output, output, rows, hidden, layer.norm_after_attention,
-               layer.epsilon, layer.residual_factor, rounded);
+    AddedProducts products{&YaieAdapterLayer::output, output, output ? nullptr : &rounded, 0};
+    add_linear(d, layer.output, products, rows, hidden, layer.norm_after_attention, layer.epsilon,
+               layer.residual_factor);
     run_mlp(d, layer, hidden, rows);
 }
 
 static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& step,
                         const YaieDecoderCall& call, DecoderBuffers& buffers, RunAttention attend) {
-    Decoding d{pool, decoder, step, call, buffers, attend};
+    AdaptedRows adapted{call.adapted, call.num_adapted, 0};
+    Decoding d{pool, decoder, step, call, buffers, attend, adapted};
     float* hidden = buffers.floats(DecoderBuffers::kMasked, step.num_rows * decoder.hidden);
     buffers.look_up_slots(step);
     EmbedCall embed{&decoder, call.token_ids, hidden, step.num_rows};
     pool.run(embed_task, &embed, (step.num_rows + kRowsInTask - 1) / kRowsInTask);
     for (int64_t i = 0; i < decoder.num_layers; ++i) {
         const YaieDecoderLayer& layer = decoder.layers[i];
+        d.adapted.layer = i;
         run_layer(d, layer, hidden, i + 1 == decoder.num_layers);
     }
     int64_t rows = call.num_logit_rows, others = call.num_hidden_rows;

@@ -132,9 +132,15 @@ inline std::string describe_layout() {
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
                 YAIE_FIELD(logit_factor), YAIE_FIELD(logit_softcap), YAIE_FIELD(reserved))
+    YAIE_STRUCT(YaieLowRank, YAIE_FIELD(down), YAIE_FIELD(up), YAIE_FIELD(rank),
+                YAIE_FIELD(is_bfloat16))
+    YAIE_STRUCT(YaieAdapterLayer, YAIE_FIELD(query), YAIE_FIELD(key), YAIE_FIELD(value),
+                YAIE_FIELD(output), YAIE_FIELD(gate), YAIE_FIELD(up), YAIE_FIELD(down))
+    YAIE_STRUCT(YaieAdapterRows, YAIE_FIELD(first_row), YAIE_FIELD(end_row), YAIE_FIELD(layers))
     YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(output_rows),
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats),
-                YAIE_FIELD(num_hidden_rows), YAIE_FIELD(hidden))
+                YAIE_FIELD(num_hidden_rows), YAIE_FIELD(hidden), YAIE_FIELD(num_adapted),
+                YAIE_FIELD(adapted), YAIE_FIELD(num_adapted_outputs), YAIE_FIELD(adapted_outputs))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(best), YAIE_FIELD(tokens))
     YAIE_STRUCT(YaieSamples, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),

@@ -29,6 +29,22 @@ struct GeneralEpilogue {
     }
 };
 
+// Float32 as it is.
+struct SetEpilogue {
+    const LinearCall& call;
+    float* y = nullptr;
+
+    YAIE_MEMBER void begin(int64_t panel, int64_t row) {
+        y = call.target.y + row * call.target.y_stride + panel * kChunk;
+    }
+
+    YAIE_MEMBER void one(Pair sum) {
+        store(y, sum.a);
+        store(y + kLanes, sum.b);
+        y += call.target.y_stride;
+    }
+};
+
 // Addition to float32.
 struct AddEpilogue {
     const LinearCall& call;

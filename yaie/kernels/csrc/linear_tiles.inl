@@ -317,6 +317,8 @@ static void simple_panels(const LinearCall& call, const LinearPart& part, Scratc
         tile_panels<Products, GatedEpilogue>(call, part, accumulators);
     else if (is_simple && !target.halves && target.store == YAIE_ADD)
         tile_panels<Products, AddEpilogue>(call, part, accumulators);
+    else if (is_simple && !target.halves && !non_temporal && target.store == YAIE_SET)
+        tile_panels<Products, SetEpilogue>(call, part, accumulators);
     else if (non_temporal)
         tile_panels<Products, GeneralEpilogue<true>>(call, part, accumulators);
     else

@@ -39,6 +39,7 @@ from yaie.models.native.decoder_structure import (
     Norm,
     NotRecognised,
 )
+from yaie.models.native.native_adapters import NativeAdapters
 from yaie.models.native.native_structure import (
     gated_mlp,
     head_norms,
@@ -116,8 +117,10 @@ class NativeDecoder:
         self.structure = decoder
         self.held = held
         self.sample = np.empty(0, dtype=np.float32)  # sample of the comparison's logits
+        self.is_exact = exact
         self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
         self._logits = _LogitsMemory(kernels, vocab_size)
+        self.adapters: NativeAdapters | None = None
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """Compute a plan's rows and return float32 logits [logit rows, vocab]."""
@@ -139,7 +142,9 @@ class NativeDecoder:
             len(hidden),
             hidden.data_ptr(),
         )
+        held = self.adapters.enter(call, plan, output_rows) if self.adapters is not None else None
         self.kernels.decode(self.structure, step.structure, call)
+        del held  # alive until here
         return RowOutputs(logits, hidden)
 
 
