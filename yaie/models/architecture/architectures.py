@@ -17,13 +17,13 @@ class SupportedArchitecture:
     model_type: str
     known_as: str  # its well-known models
     # Types of layers besides attention: recurrent ones, whose states the tree keeps.
-    recurrent: frozenset[str] = frozenset()
+    recurrent: tuple[str, ...] = ()
 
 
 # "mamba" is the word of older files; "hybrid" has attention too.
-_LINEAR = frozenset({"linear_attention", "mamba"})
-_CONVOLUTION = frozenset({"conv"})
-_HYBRID = frozenset({"hybrid"})
+_LINEAR = ("linear_attention", "mamba")
+_CONVOLUTION = ("conv",)
+_HYBRID = ("hybrid",)
 
 SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("AfmoeForCausalLM", "afmoe", "Arcee Trinity"),

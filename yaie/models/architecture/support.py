@@ -103,7 +103,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         raise ModelUnsupported(
             f"{name} with bidirectional attention cannot be served: tokens attend to later tokens"
         )
-    known_layers = _ATTENTION_LAYERS | entry.recurrent
+    known_layers = _ATTENTION_LAYERS.union(entry.recurrent)
     if entry.recurrent:
         known_layers |= WITHOUT_STATE
     odd_layers = sorted(set(_layer_types(config)) - known_layers)
