@@ -289,8 +289,8 @@ function submit(variants) {
   if (!text) return $("#say").focus();
   const from = edited;
   edited = null;
-  predicted = "";
   $("#say").value = "";
+  foresee(); // drops the forecast of this text, also one that is on its way
   if (from) answer(message("user", text, from.up), variants);
   else ask(text, variants);
 }
