@@ -15,12 +15,12 @@ from tests.conformance.recurrent import (
     Schedule,
 )
 from tests.engine.asking import ask, run
-from tests.sizes import size
+from tests.sizes import large, size
 from yaie.base.errors import ConfigError, NotEnoughMemory
 from yaie.base.queries import ExplainPrompt, Explanation
 from yaie.engine.core import EngineCore
 
-_BY_DEFAULT = {"qwen3.5", "lfm2", "granite-hybrid-mamba"}
+_BY_DEFAULT = {"qwen3.5", "lfm2"}
 
 
 def _marked(case: Case) -> object:
@@ -52,6 +52,7 @@ def core(recurrent: RecurrentSubject) -> Iterator[EngineCore]:
     core.close()
 
 
+@large
 def test_random_schedules(recurrent: RecurrentSubject, core: EngineCore) -> None:
     """Under eviction of states and of slots, with preemption, aborts, n and prompt logprobs."""
     for seed in range(size(20)):
