@@ -1,7 +1,8 @@
 """Batch invariance (`exact`): the logits of a path have the same bits in every step.
 
 The tests record all steps of many engines: cold and warm, alone and in a batch of 32, in chunks of
-1, 7 and 128 rows, after eviction and preemption, with short nodes folded or not, on 1 or 2 threads.
+1, 7 and 128 rows, after eviction and preemption, with short nodes folded or not, with drafts, on 1
+or 2 threads.
 """
 
 from __future__ import annotations
@@ -185,6 +186,9 @@ def run_all(engines: Engines) -> None:
     core = engines.core()
     engines.run(core, prompts)  # together, cold
     engines.run(core, prompts[::-1])  # together, warm
+    core = engines.core(speculate="4")
+    engines.run(core, prompts)  # with drafts from prompts and outputs
+    engines.run(core, prompts[::-1])  # with drafts from held answers
     engines.run(engines.core(threads=2), (prompts * 3)[:32])  # a batch of 32
     for chunk in (1, 7, 128):
         engines.run(engines.core(max_step_rows=chunk), prompts, steps_between=2)
@@ -208,6 +212,7 @@ def test_a_path_has_one_vector_of_logits(name: str, dtype: str, tmp_path: Path) 
     assert engines.log.num_compared > 1000
     assert sum(stats.num_evicted_tokens for stats in engines.stats) > 100
     assert sum(stats.num_preemptions for stats in engines.stats) > 0
+    assert sum(stats.accepted_tokens for stats in engines.stats) > 0
 
 
 @pytest.mark.integration

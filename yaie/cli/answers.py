@@ -57,11 +57,14 @@ class FinishedAnswer:
         share = 100 * usage.cached_tokens / max(usage.prompt_tokens, 1)
         decoding_s = self.total_s - self.first_token_s
         rate = (usage.completion_tokens - 1) / decoding_s if decoding_s > 0 else 0.0
+        accepted = usage.accepted_prediction_tokens
+        drafted = f" ({accepted} from drafts)" if accepted else ""
         speed = f" · {rate:.0f} tok/s" if usage.completion_tokens > 1 and rate else ""
         return (
             f"{self.model} · {self.place} · prompt {usage.prompt_tokens:,} tok "
             f"({usage.cached_tokens:,} cached, {share:.0f} %) · "
-            f"TTFT {self.first_token_s * 1000:.0f} ms · {usage.completion_tokens} tok{speed}"
+            f"TTFT {self.first_token_s * 1000:.0f} ms · {usage.completion_tokens} tok"
+            f"{drafted}{speed}"
             + (" · cut by --max-tokens" if self.finish_reason == "length" else "")
         )
 

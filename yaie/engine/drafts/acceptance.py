@@ -16,7 +16,7 @@ from yaie.engine.request import Sequence
 _KEPT = 0.98  # of the counts of all sequences, by observation
 _KEPT_OF_ONE = 0.9  # of one sequence's counts
 _WEIGHT_OF_ALL = 4.0  # own tokens that the share of all counts as
-_FIRST_SHARE = 0.6  # of a kind that has not been seen
+_FIRST_SHARE = 0.5  # of a kind that has not been seen
 _FIRST_WEIGHT = 4.0
 MOST = 0.98  # no guess is certain
 

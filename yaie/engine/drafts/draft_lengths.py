@@ -19,6 +19,7 @@ class RowCosts:
     """Times of steps by their rows, in any unit: `(rows, time)` pairs, ascending in rows."""
 
     measured: tuple[tuple[int, float], ...]
+    planning: float = 0.0  # time that a step with drafts takes in addition, for a new plan
 
     def cost(self, num_rows: int) -> float:
         """Return a step's time; between and after the measured ones it grows linearly."""
@@ -33,16 +34,16 @@ class RowCosts:
 
 
 # Without a measurement: between the costs of weights in 16 and in 4 bits.
-UNMEASURED = RowCosts(((1, 1.0), (8, 1.7), (16, 2.8), (32, 4.8)))
+UNMEASURED = RowCosts(((1, 1.0), (8, 1.7), (16, 2.8), (32, 4.8)), planning=0.05)
 
 
-def rising(measured: SequenceOf[tuple[int, float]]) -> RowCosts:
+def rising(measured: SequenceOf[tuple[int, float]], planning: float = 0.0) -> RowCosts:
     """Return costs that never fall with more rows, whatever the noise of the measurement."""
     most, points = 0.0, []
     for num_rows, time in sorted(measured):
         most = max(most, time)
         points.append((num_rows, most))
-    return RowCosts(tuple(points))
+    return RowCosts(tuple(points), planning)
 
 
 def choose_lengths(
@@ -62,7 +63,7 @@ def choose_lengths(
         gain, place, count = heapq.heappop(heap)
         order.append(place)
         tokens -= gain
-        rate = tokens / costs.cost(num_rows + len(order))
+        rate = tokens / (costs.cost(num_rows + len(order)) + costs.planning)
         if rate > best:
             best, best_count = rate, len(order)
         length, share = guesses[place]
