@@ -69,7 +69,7 @@ def test_a_real_server_reranks_for_the_command(
         assert len(found) == 2
         assert found[0]["score"] >= found[1]["score"]
         assert all(each["text"] == documents[each["index"]] for each in found)
-        assert run_command_line(["embed", "a", "--url", server.url]) == 1
+        assert run_command_line(["embed", "a", "--url", server.url]) == 2
         assert "reranks documents and computes no embeddings" in capsys.readouterr().err
         server.wait_idle()
     finally:
