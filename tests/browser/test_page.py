@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable
@@ -160,8 +161,10 @@ def test_a_forecast_is_what_the_prompt_then_costs(server: Server, browser: Brows
     browser.type("#c-max_tokens", "4")
     browser.chat("A first question of this test, at some length.")
     browser.type("#say", "And a second one")
-    said = browser.until(lambda: browser.text("#pred"), "a forecast")
-    cached, _, computed = said.split()[:3]
+    said = browser.until(
+        lambda: re.search(r"(\d+) cached, (\d+) to compute", browser.text("#pred")), "a forecast"
+    )
+    cached, computed = said.groups()
     browser.click("#send")
     browser.until(
         lambda: browser.run("return document.querySelectorAll('#log .strip').length") == 2,
