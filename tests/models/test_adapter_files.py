@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.adapters import write_adapter
-from yaie.base.errors import ConfigError, ModelUnsupported
+from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory
+from yaie.models.adapters import adapter_files
 from yaie.models.adapters.adapted_modules import AdaptedModules
-from yaie.models.adapters.adapter import Adapter, digest_of, read_adapter
+from yaie.models.adapters.adapter import Adapter, read_adapter
 from yaie.models.adapters.adapter_folders import WEIGHTS, estimate_adapters, find_adapters
 
+CONFIG = "adapter_config.json"
 LAYER = "model.layers.0.self_attn.q_proj"
 
 
@@ -55,7 +59,7 @@ def read(folder: Path, model: Tree) -> Adapter:
 
 
 def change(folder: Path, **fields: Any) -> None:
-    path = folder / "adapter_config.json"
+    path = folder / CONFIG
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
@@ -70,7 +74,8 @@ def test_an_adapter_is_described(folder: Path, model: Tree) -> None:
     assert set(found.layers) == {LAYER, "model.layers.0.mlp.down_proj"}
     assert (found.info.rank, found.info.num_layers) == (4, 2)
     assert found.info.nbytes == 4 * 4 * (8 + 12 + 6 + 8) == estimate_adapters(str(folder))
-    assert found.info.digest == digest_of(folder)
+    digests = [sha256((folder / each).read_bytes()).digest() for each in (CONFIG, WEIGHTS)]
+    assert found.info.digest == sha256(b"".join(digests)).hexdigest()
     assert 0 < found.number < 2**62
     change(folder, lora_alpha=1)
     assert read(folder, model).number != found.number
@@ -107,6 +112,9 @@ def test_the_scale_of_a_layer(
         ({"bias": "all"}, "trains biases"),
         ({"init_lora_weights": "pissa_niter_4"}, "changes the base model's weights too"),
         ({"r": 300}, "rank 300; ranks are 1 to 256"),
+        ({"r": 10**400}, "r is 1000"),
+        ({"lora_alpha": 10**400}, "lora_alpha is 1000"),
+        ({"lora_alpha": 1e308}, "weights that are not finite in float32, scaled by lora_alpha"),
         ({"r": "8"}, "r is '8', which is not a number"),
         ({"lora_alpha": None}, "lora_alpha is None"),
         ({"alpha_pattern": {"q_proj": "4"}}, "q_proj is '4'"),
@@ -158,12 +166,61 @@ def test_wrong_shapes_name_both_sizes(folder: Path, model: Tree) -> None:
         read(folder, model)
 
 
-@pytest.mark.parametrize("stored", ["model.language_model.layers", "language_model.model.layers"])
-def test_names_of_a_wrapper_are_those_of_its_text_model(
-    folder: Path, model: Tree, stored: str
+def test_weights_that_are_not_finite_are_refused(folder: Path, model: Tree) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    for part, value in (("A", math.nan), ("B", math.inf)):
+        name = f"base_model.model.{LAYER}.lora_{part}.weight"
+        wrong = tensors[name].clone()
+        wrong[0, 0] = value
+        save_file(tensors | {name: wrong}, folder / WEIGHTS)
+        with pytest.raises(ModelUnsupported, match=f"{LAYER} with weights that are not finite"):
+            read(folder, model)
+
+
+def test_loaded_weights_are_no_mapping_of_the_file(folder: Path, model: Tree) -> None:
+    up = load_file(folder / WEIGHTS)[f"base_model.model.{LAYER}.lora_B.weight"].clone()
+    found = read(folder, model)
+    size = (folder / WEIGHTS).stat().st_size
+    with (folder / WEIGHTS).open("r+b") as file:
+        file.write(b"\xff" * size)
+    assert torch.equal(found.layers[LAYER].up, 2 * up)
+    assert bool(found.layers[LAYER].down.isfinite().all())
+
+
+def test_an_adapter_beyond_the_free_memory_is_refused(
+    folder: Path, model: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(adapter_files, "free_bytes", lambda device: 1000)
+    monkeypatch.setattr(Path, "read_bytes", None)  # it is refused by its header
+    with pytest.raises(NotEnoughMemory, match=r"to load, but 0\.0 MiB are free on cpu"):
+        read(folder, model)
+
+
+def test_a_folder_that_cannot_be_read_is_refused(model: Tree, tmp_path: Path) -> None:
+    with pytest.raises(ModelUnsupported, match="cannot be read: File name too long"):
+        read(tmp_path / ("x" * 5000), model)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "model.language_model.layers",
+        "language_model.model.layers",
+        "language_model.layers",
+        "layers",
+    ],
+)
+def test_names_of_wrappers_and_backbones_are_found(folder: Path, model: Tree, stored: str) -> None:
     rename(folder, "model.layers", stored)
     assert LAYER in read(folder, model).layers
+
+
+def test_a_layer_under_two_names_is_refused(folder: Path, model: Tree) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    twins = {name.replace("model.layers", "layers"): each for name, each in tensors.items()}
+    save_file(tensors | {name: each.clone() for name, each in twins.items()}, folder / WEIGHTS)
+    with pytest.raises(ModelUnsupported, match="twice, once as layers"):
+        read(folder, model)
 
 
 def test_damaged_and_missing_files(folder: Path, model: Tree) -> None:
@@ -173,10 +230,10 @@ def test_damaged_and_missing_files(folder: Path, model: Tree) -> None:
     (folder / WEIGHTS).unlink()
     with pytest.raises(ModelUnsupported, match=f"has no {WEIGHTS}"):
         read(folder, model)
-    (folder / "adapter_config.json").write_text("[")
+    (folder / CONFIG).write_text("[")
     with pytest.raises(ModelUnsupported, match="not readable JSON"):
         read(folder, model)
-    (folder / "adapter_config.json").unlink()
+    (folder / CONFIG).unlink()
     with pytest.raises(ModelUnsupported, match="give the folder of an adapter"):
         read(folder, model)
 

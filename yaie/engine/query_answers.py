@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from yaie.base.errors import InvalidRequest, ModelUnsupported
+from yaie.base.errors import InvalidRequest, ModelUnsupported, NotEnoughMemory
 from yaie.base.queries import (
     AdapterChanged,
     Answer,
@@ -153,7 +153,7 @@ class QueryAnswers:
         assert self._adapters is not None
         try:
             info = self._adapters.load(query.name, query.path, replaces=query.replaces)
-        except ModelUnsupported as error:
+        except (ModelUnsupported, NotEnoughMemory) as error:
             raise InvalidRequest(error.message, param="lora_path") from None
         return AdapterChanged(info)
 

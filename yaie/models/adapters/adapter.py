@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from yaie.base.adapter_info import AdapterInfo
 from yaie.base.errors import ModelUnsupported
+from yaie.models.adapters.adapter_files import read_files
 from yaie.models.adapters.adapter_folders import WEIGHTS
-from yaie.models.adapters.peft_config import MAX_RANK, PeftConfig, read_peft_config
+from yaie.models.adapters.peft_config import MAX_RANK, PeftConfig, make_peft_config
 from yaie.models.files.checkpoint import ADAPTER_CONFIG
 
 _PREFIX = "base_model.model."
@@ -26,6 +24,14 @@ _NOT_LINEAR = {
     "lora_embedding_B": "an embedding",
     "lora_magnitude_vector": "DoRA's magnitudes",
 }
+# Beginnings of a layer's name in the file and in the model: wrappers, and models without a head.
+_RENAMED = (
+    ("", ""),
+    ("model.language_model.", "model."),
+    ("language_model.", ""),
+    ("language_model.", "model."),
+    ("", "model."),
+)
 _FORMS = (torch.float32, torch.bfloat16, torch.float16)
 
 Shapes = Mapping[str, tuple[int, int]]  # (inputs, outputs) of the layers that can be adapted
@@ -84,40 +90,40 @@ def read_adapter(name: str, folder: Path, adapted: Adapted) -> Adapter:
     """Read an adapter for the layers that will take it.
 
     Raises `ModelUnsupported`: for damaged files, for parts that are not computed, and for an
-    adapter of another model.
+    adapter of another model. Raises `NotEnoughMemory`.
     """
-    config = read_peft_config(folder)
-    pairs = _read_pairs(name, folder)
-    layers, shapes = {}, adapted.shapes
-    for stored, pair in pairs.items():
+    files = read_files(name, folder, adapted.dtype, adapted.device)
+    config = make_peft_config(folder / ADAPTER_CONFIG, files.config)
+    layers: dict[str, LowRank] = {}
+    shapes = adapted.shapes
+    for stored, pair in _pair_up(name, folder / WEIGHTS, files.tensors).items():
         layer = _name_in_model(stored, shapes)
         if layer is None:
             raise ModelUnsupported(_no_such_layer(name, stored, config))
-        down, up = _check_pair(f"the adapter {name!r} has {layer}", pair, shapes[layer])
+        what = f"the adapter {name!r} has {layer}"
+        if layer in layers:
+            raise ModelUnsupported(f"{what} twice, once as {stored}; copy the adapter again")
+        down, up = _check_pair(what, pair, shapes[layer])
         up = up.float() * config.scale_of(layer, len(down))
         layers[layer] = LowRank(
             down.to(adapted.device, adapted.dtype).contiguous(),
             up.to(adapted.device, adapted.dtype).contiguous(),
         )
-    digest = digest_of(folder)
+        if not all(bool(part.isfinite().all()) for part in (layers[layer].down, layers[layer].up)):
+            raise ModelUnsupported(
+                f"{what} with weights that are not finite in {str(adapted.dtype).split('.')[-1]}, "
+                f"scaled by lora_alpha; train or copy the adapter again",
+                code="model_damaged",
+            )
     info = AdapterInfo(
         name=name,
         path=str(folder),
-        digest=digest,
+        digest=files.digest,
         rank=max(each.rank for each in layers.values()),
         num_layers=len(layers),
         nbytes=sum(each.down.nbytes + each.up.nbytes for each in layers.values()),
     )
-    return Adapter(info, number_of(digest), layers)
-
-
-def digest_of(folder: Path) -> str:
-    """Return the SHA-256 of an adapter's config and weights, as hexadecimal text."""
-    found = hashlib.sha256()
-    for name in (ADAPTER_CONFIG, WEIGHTS):
-        with (folder / name).open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+    return Adapter(info, number_of(files.digest), layers)
 
 
 def number_of(digest: str) -> int:
@@ -125,19 +131,10 @@ def number_of(digest: str) -> int:
     return int(digest[:16], 16) >> 2 | 1
 
 
-def _read_pairs(name: str, folder: Path) -> dict[str, list[torch.Tensor | None]]:
+def _pair_up(
+    name: str, path: Path, tensors: Mapping[str, torch.Tensor]
+) -> dict[str, list[torch.Tensor | None]]:
     """Return the two tensors of each layer, by the layer's name in the file."""
-    path = folder / WEIGHTS
-    if not path.is_file():
-        raise ModelUnsupported(
-            f"the adapter {name!r} has no {WEIGHTS} in {folder}; save it as safetensors"
-        )
-    try:
-        tensors = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise ModelUnsupported(
-            f"{path} cannot be read: {error}; copy the adapter again", code="model_damaged"
-        ) from None
     pairs: dict[str, list[torch.Tensor | None]] = defaultdict(lambda: [None, None])
     for key, tensor in tensors.items():
         parts = key.removeprefix(_PREFIX).split(".")
@@ -160,9 +157,8 @@ def _read_pairs(name: str, folder: Path) -> dict[str, list[torch.Tensor | None]]
 
 def _name_in_model(stored: str, shapes: Shapes) -> str | None:
     """Return the module that a layer of the file means; None if the model has none."""
-    for old, new in (("", ""), ("model.language_model.", "model."), ("language_model.", "")):
-        name = new + stored.removeprefix(old) if stored.startswith(old) else stored
-        if name in shapes:
+    for old, new in _RENAMED:
+        if stored.startswith(old) and (name := new + stored.removeprefix(old)) in shapes:
             return name
     return None
 

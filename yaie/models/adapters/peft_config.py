@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from yaie.base.errors import ModelUnsupported
-from yaie.models.files.checkpoint import ADAPTER_CONFIG, read_json
 
 MAX_RANK = 256
 _MERGE = "merge the adapter into its base model"
@@ -49,12 +48,11 @@ class PeftConfig:
         return alpha / (math.sqrt(rank) if self.is_rank_stabilized else rank)
 
 
-def read_peft_config(folder: Path) -> PeftConfig:
-    """Read an adapter's config. Raises `ModelUnsupported` for one that cannot be computed."""
-    path = folder / ADAPTER_CONFIG
-    if not path.is_file():
-        raise ModelUnsupported(f"{folder} has no {ADAPTER_CONFIG}; give the folder of an adapter")
-    found = read_json(path)
+def make_peft_config(path: Path, found: Mapping[str, Any]) -> PeftConfig:
+    """Return the config that a file holds.
+
+    Raises `ModelUnsupported` for one that cannot be computed.
+    """
     kind = found.get("peft_type")
     if kind != "LORA":
         raise ModelUnsupported(f"{path} has the peft_type {kind!r}; LORA alone is supported")
@@ -86,9 +84,15 @@ def read_peft_config(folder: Path) -> PeftConfig:
 
 def _number(path: Path, found: Mapping[str, Any], name: str) -> float:
     value = found.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ModelUnsupported(f"{path}: {name} is {value!r}, which is not a number")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, bool | str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ModelUnsupported(
+            f"{path}: {name} is {repr(value)[:40]}, which is not a number in range"
+        )
+    return number
 
 
 def _matches(pattern: str, layer: str) -> bool:
