@@ -210,6 +210,24 @@ def test_unloaded_weights_are_freed_after_their_last_request(
     core.close()
 
 
+def test_a_request_gets_the_adapter_of_its_path(
+    engine: EngineCore, adapters: Path, merged: dict[str, Any]
+) -> None:
+    """A restarted engine has the folder that the settings name, and another one is served."""
+    tokens = make_prompt(10, 20)
+    engine.answer(LoadAdapter("moved", str(adapters / "a")))
+    for name in ("a", "b", "b"):
+        engine.add(request("r", tokens, "moved", adapter_path=f"{adapters / name}/"))
+        assert run(engine)["r"][0] == greedy(merged[name], tokens, NUM_NEW)
+    engine.answer(UnloadAdapter("moved"))
+
+
+@pytest.mark.parametrize("name", ["", " ", "a ", "a\nb", "\x1b[2J"])
+def test_a_name_without_a_picture_is_refused(engine: EngineCore, adapters: Path, name: str) -> None:
+    with pytest.raises(InvalidRequest, match="choose another name"):
+        engine.answer(LoadAdapter(name, str(adapters / "a")))
+
+
 @pytest.mark.parametrize("quantization", ["int8", "int4"])
 @pytest.mark.parametrize("backend", ["auto", "reference"])
 def test_a_quantized_model_takes_adapters_in_float(

@@ -14,10 +14,18 @@ from safetensors.torch import load_file, save_file
 
 from tests.adapters import write_adapter
 from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory
+from yaie.base.queries import LoadAdapter, UnloadAdapter
+from yaie.base.settings import EngineConfig
+from yaie.client.later_starts import LaterStarts
 from yaie.models.adapters import adapter_files
 from yaie.models.adapters.adapted_modules import AdaptedModules
 from yaie.models.adapters.adapter import Adapter, read_adapter
-from yaie.models.adapters.adapter_folders import WEIGHTS, estimate_adapters, find_adapters
+from yaie.models.adapters.adapter_folders import (
+    WEIGHTS,
+    estimate_adapters,
+    find_adapters,
+    keep_adapters,
+)
 
 CONFIG = "adapter_config.json"
 LAYER = "model.layers.0.self_attn.q_proj"
@@ -219,7 +227,7 @@ def test_a_layer_under_two_names_is_refused(folder: Path, model: Tree) -> None:
     tensors = load_file(folder / WEIGHTS)
     twins = {name.replace("model.layers", "layers"): each for name, each in tensors.items()}
     save_file(tensors | {name: each.clone() for name, each in twins.items()}, folder / WEIGHTS)
-    with pytest.raises(ModelUnsupported, match="twice, once as layers"):
+    with pytest.raises(ModelUnsupported, match="twice, once as"):
         read(folder, model)
 
 
@@ -254,3 +262,29 @@ def test_adapters_are_found_by_name_and_in_folders(tmp_path: Path, model: Tree) 
     ):
         with pytest.raises(ConfigError, match=words):
             find_adapters(text)
+
+
+def test_a_later_start_skips_adapters_that_are_unloaded_or_gone(
+    tmp_path: Path, model: Tree, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two, sql = (
+        write_adapter(tmp_path / each, model, seed=0, layers=("q_proj",))
+        for each in ("all/one", "all/two", "sql")
+    )
+    text = f"{tmp_path}/all,sql={sql}"
+    assert keep_adapters(text, ()) == text
+    assert keep_adapters(text, {"sql"}) == f"{tmp_path}/all"
+    assert keep_adapters(text, {"one"}) == f"two={two},sql={sql}"
+    assert find_adapters(keep_adapters(text, {"one", "two", "sql"})) == {}
+    starts = LaterStarts(EngineConfig(lora=text))
+    info: Any = object()  # of an engine that was ready once
+    (one / WEIGHTS).write_bytes(b"damaged")
+    (sql / CONFIG).unlink()
+    assert starts.config(None).lora == text
+    assert starts.config(info).lora == f"two={two}"
+    assert "sql=" in caplog.text
+    assert "all/one cannot be read" in caplog.text
+    starts.note(LoadAdapter("two", str(two), replaces=True))
+    assert starts.config(info).lora == f"two={two}"
+    starts.note(UnloadAdapter("two"))
+    assert find_adapters(starts.config(info).lora) == {}

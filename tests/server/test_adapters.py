@@ -15,6 +15,7 @@ from tests.adapters import greedy, merge, write_adapter
 from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.base.errors import ConfigError, InvalidRequest, UnknownModel
+from yaie.base.queries import LoadAdapter
 from yaie.base.settings import Settings
 from yaie.server.app import create_app
 
@@ -140,7 +141,7 @@ def test_requests_are_counted_by_model_and_adapter(http: TestClient) -> None:
 
 
 def test_the_admin_loads_and_unloads_adapters(
-    http: TestClient, adapters: Path, wanted: dict[str, list[int]]
+    http: TestClient, llm: LLM, adapters: Path, wanted: dict[str, list[int]]
 ) -> None:
     body = {"lora_name": "late", "lora_path": str(adapters / "late")}
     for headers in ({}, {"Authorization": "Bearer wrong"}):
@@ -166,6 +167,10 @@ def test_the_admin_loads_and_unloads_adapters(
     for fields, words in (
         ({}, "the name 'late' is in use"),
         ({"lora_name": "m"}, "the name 'm' is in use"),
+        ({"lora_name": "m:latest"}, "the name 'm' is in use"),
+        ({"lora_name": "late:latest", "load_inplace": True}, "the name 'late' is in use"),
+        ({"lora_name": " "}, "the name ' ' is empty"),
+        ({"lora_name": "x", "lora_path": "x" * 5000}, "cannot be read: File name too long"),
         ({"lora_name": "x", "lora_path": str(adapters)}, "give the folder of an adapter"),
         ({"lora_name": ""}, "lora_name"),
     ):
@@ -180,15 +185,20 @@ def test_the_admin_loads_and_unloads_adapters(
     gone = http.post("/v1/completions", json={"model": "late", "prompt": "a"})
     assert gone.status_code == 404
     assert [card["id"] for card in http.get("/v1/models").json()["data"]] == ["m", "sql"]
+    # A request that was read before the unload may have loaded the adapter again.
+    llm._client.ask(LoadAdapter("late", str(adapters / "served/sql")))
+    assert post("load").is_success
+    assert answer(http, "late") == wanted["late"]
+    assert post("unload").is_success
 
 
 def test_names_are_of_one_model_or_adapter(tiny_model_dir: Path, adapters: Path) -> None:
-    with pytest.raises(ConfigError, match="the name 'sql' is taken"):
-        create_app(
-            Settings(
-                model=str(tiny_model_dir), served_model_name="sql", lora=str(adapters / "served")
-            )
+    for name in ("sql", "sql:latest"):
+        settings = Settings(
+            model=str(tiny_model_dir), served_model_name=name, lora=str(adapters / "served")
         )
+        with pytest.raises(ConfigError, match="the name 'sql' is taken"):
+            create_app(settings)
 
 
 def test_calls_of_python_name_an_adapter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yaie.base.errors import UnknownModel
+from yaie.base.errors import InvalidRequest, UnknownModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,16 @@ class AdapterInfo:
     rank: int  # largest of its layers
     num_layers: int  # linear layers that it changes
     nbytes: int  # in memory
+
+
+def check_adapter_name(name: str) -> None:
+    """Raise `InvalidRequest` for a name that is blank or has characters without a picture."""
+    if not name or name != name.strip() or not name.isprintable():
+        raise InvalidRequest(
+            f"the name {name[:100]!r} is empty, has spaces at an end, or has control characters; "
+            "choose another name",
+            param="lora_name",
+        )
 
 
 def unknown_adapter(name: str, known: list[str]) -> UnknownModel:

@@ -29,6 +29,7 @@ from yaie.base.types import EngineInfo, EngineState, ExpectedPrompt, GenerationR
 from yaie.client.burst import Burst
 from yaie.client.engine_client import log_sink_error
 from yaie.client.engine_process import EngineProcess
+from yaie.client.later_starts import LaterStarts
 from yaie.client.questions import Questions, within
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.supervision import (
@@ -94,7 +95,7 @@ class ProcessClient:
         clock: Clock | None = None,
         on_cache_changes: Callable[[tuple[CacheChange, ...]], object] | None = None,
     ) -> None:
-        self._config = config
+        self._starts = LaterStarts(config)
         self._on_cache_changes = on_cache_changes
         self._stall_s = stall_s
         self._spawn = spawn
@@ -228,7 +229,9 @@ class ProcessClient:
             raise self._unavailable()
         message, future = self._questions.ask(query)
         child.send(message)
-        return await within(future, timeout_s)
+        answer = await within(future, timeout_s)
+        self._starts.note(query)
+        return answer
 
     def _abort(self, submission: Submission, index: int | None) -> None:
         if index is None:
@@ -325,7 +328,7 @@ class ProcessClient:
         """
         self._ready_at, self._has_answered, self._hang = None, False, ""
         try:
-            child = await self._spawn(self._config, self._receive)
+            child = await self._spawn(self._starts.config(self._info), self._receive)
         except Exception as error:  # also for a setting without a wire form
             reason = f"no engine process could be started: {type(error).__name__}: {error}"
             return reason, False, Failed("StartupError", reason, 1)

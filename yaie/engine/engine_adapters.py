@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from yaie.base.adapter_info import AdapterInfo, unknown_adapter
+from yaie.base.adapter_info import AdapterInfo, check_adapter_name, unknown_adapter
 from yaie.base.errors import InvalidRequest, ModelUnsupported
 from yaie.base.queries import ExplainPrompt, ListBranches
 from yaie.base.types import ExpectedPrompt, GenerationRequest
@@ -40,8 +40,8 @@ class EngineAdapters:
     def load(self, name: str, folder: str, *, replaces: bool = False) -> AdapterInfo:
         """Load an adapter; `replaces` allows the name of a loaded one.
 
-        Raises `InvalidRequest` for a name in use and for an engine without adapters,
-        `ModelUnsupported` for an adapter that cannot be computed here.
+        Raises `InvalidRequest` for a wrong name, a name in use, and an engine without adapters,
+        `ModelUnsupported` for an adapter that cannot be computed here, `NotEnoughMemory`.
         """
         adapted = self._adapted
         if adapted is None:
@@ -55,6 +55,7 @@ class EngineAdapters:
                 f"the adapter {name!r} is loaded already; unload it, or choose another name",
                 param="lora_name",
             )
+        check_adapter_name(name)
         found = read_adapter(name, Path(folder), adapted)
         known = self._held().get(found.number)
         if known is None:
@@ -99,8 +100,10 @@ class EngineAdapters:
         number = 0
         if of.adapter:
             path = of.adapter_path if isinstance(of, GenerationRequest) else ""
-            if path and of.adapter not in self._by_name:
-                self.load(of.adapter, path)
+            known = self._by_name.get(of.adapter)
+            # A restarted engine lacks it, or has the one that the settings name.
+            if path and (known is None or known.info.path != str(Path(path))):
+                self.load(of.adapter, path, replaces=True)
             number = self._find(of.adapter).number
         return namespace_of(of.owner, of.cache_salt, number)
 

@@ -26,7 +26,7 @@ _MIB = 1024**2
 
 @dataclass(frozen=True, slots=True)
 class AdapterFiles:
-    """What an adapter's files hold."""
+    """Contents of an adapter's files."""
 
     config: dict[str, Any]
     tensors: dict[str, torch.Tensor]

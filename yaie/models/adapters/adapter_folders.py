@@ -7,11 +7,15 @@ folder, or a folder of such folders, whose names are then the adapters' names. T
 from __future__ import annotations
 
 import contextlib
+import logging
+from collections.abc import Container
 from math import prod
 from pathlib import Path
 
 from yaie.base.errors import ConfigError, ModelUnsupported
 from yaie.models.files.checkpoint import ADAPTER_CONFIG, read_header
+
+log = logging.getLogger(__name__)
 
 WEIGHTS = "adapter_model.safetensors"
 
@@ -40,7 +44,43 @@ def estimate_adapters(text: str) -> int:
     return total
 
 
+def keep_adapters(text: str, unloaded: Container[str]) -> str:
+    """Return the setting without unloaded adapters, and without adapters that cannot be read.
+
+    A warning names the latter.
+    """
+    kept = []
+    for entry in filter(None, map(str.strip, text.split(","))):
+        try:
+            found = _read_entry(entry)
+        except ConfigError as error:
+            log.warning("%s; continuing without it", error.message)
+            continue
+        own = [(name, path) for name, path in found if name not in unloaded and _is_whole(path)]
+        if len(own) == len(found):
+            kept.append(entry)
+        else:
+            kept += [str(path) if "=" in name else f"{name}={path}" for name, path in own]
+    return ",".join(kept) or ","  # not empty: the engine still takes adapters
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        read_header(folder / WEIGHTS)
+    except (ModelUnsupported, OSError) as error:
+        log.warning("the adapter in %s cannot be read (%s); continuing without it", folder, error)
+        return False
+    return True
+
+
 def _read_entry(entry: str) -> list[tuple[str, Path]]:
+    try:
+        return _list_adapters(entry)
+    except OSError as error:
+        raise _wrong(entry, f"cannot be read ({error.strerror}); give a readable folder") from None
+
+
+def _list_adapters(entry: str) -> list[tuple[str, Path]]:
     name, separator, path = (part.strip() for part in entry.partition("="))
     if separator and "/" not in name and not Path(entry).exists():
         if not name or not path:

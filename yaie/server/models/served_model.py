@@ -225,6 +225,8 @@ class ServedModel:
             config = replace(config, memory_bytes=memory_bytes)
         if self._last_info is not None:  # an automatic pool keeps its size
             config = replace(config, num_slots=self._last_info.num_slots)
+        if self._last_info is not None and config.lora:
+            config = replace(config, lora=self.adapters.setting)
         self._client = self._make_client(config)
         await self._client.start()
         await self._load_tokenizer(path)
@@ -357,7 +359,7 @@ def check_adapter_names(models: Collection[ServedModel]) -> None:
     taken = [name for model in models for name in model.names]
     for model in models:
         for name in model.adapters:
-            if name in taken:
+            if not set(taken).isdisjoint(spellings(name)):
                 raise ConfigError(
                     f"lora: the name {name!r} is taken; write name=folder with another name",
                     param="lora",

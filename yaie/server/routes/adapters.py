@@ -12,6 +12,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.types import EngineState
 from yaie.server.http.api_keys import require_admin
 from yaie.server.http.body import json_reply, read_body
+from yaie.server.models.served_adapters import spellings
 from yaie.server.models.service import Service
 from yaie.server.routes.endpoint import describe_body
 from yaie.server.schemas.adapters import AdapterReply, LoadAdapterBody, UnloadAdapterBody
@@ -32,15 +33,16 @@ async def load_adapter(request: Request) -> Response:
     service = _service_of_admin(request)
     body = await read_body(request, LoadAdapterBody)
     name, model = body.lora_name, service.model(body.model)
-    owners = [each for each in service.models.values() if name in each.all_names]
-    if owners and not (body.load_inplace and name in model.adapters):
+    known = {each for model in service.models.values() for each in model.all_names}
+    taken = known.intersection(spellings(name))
+    may_replace = body.load_inplace and taken == {name} and name in model.adapters
+    if taken and not may_replace:
         raise InvalidRequest(
-            f"the name {name!r} is in use; unload the adapter, or choose another name",
+            f"the name {min(taken)!r} is in use; unload the adapter, or choose another name",
             param="lora_name",
         )
     model.check_available()
-    replaces = body.load_inplace
-    info = await model.adapters.load(model.client, name, body.lora_path, replaces=replaces)
+    info = await model.adapters.load(model.client, name, body.lora_path)
     service.response_cache.clear()
     return json_reply(
         AdapterReply(
