@@ -221,6 +221,7 @@ def test_token_ids_outside_the_vocabulary_are_refused(make_core: MakeCore, wrong
     core = make_core()
     bad = {
         "prompt": ask("r", (5, wrong)),
+        "prediction": replace(ask("r", (5,)), prediction=(5, wrong)),
         "stop_token_ids": ask("r", (5,), stop_token_ids=(wrong,)),
         "logit_bias": ask("r", (5,), logit_bias={wrong: 1.0}),
     }

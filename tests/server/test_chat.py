@@ -345,6 +345,17 @@ def test_a_prediction_travels_to_the_engine_as_tokens(
         assert reply.json()["error"]["param"] == f"prediction.{param}"
 
 
+def test_a_prediction_ends_before_a_token_without_a_logit(
+    make_app: MakeApp, tokenizer: Tokenizer
+) -> None:
+    http, engine = make_app()
+    assert engine.info is not None
+    ids = tokenizer.encode("The tree grows")
+    engine.info = replace(engine.info, vocab_size=max(ids))
+    chat(http, prediction={"type": "content", "content": "The tree grows"})
+    assert engine.requests[-1].prediction == tuple(ids[: ids.index(max(ids))])
+
+
 def test_usage_counts_draft_tokens(make_app: MakeApp) -> None:
     http, engine = make_app()
     say = engine.script

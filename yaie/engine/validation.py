@@ -33,6 +33,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
         raise InvalidRequest("the prompt is empty; it needs at least one token", param="prompt")
     for name, token_ids in (
         ("prompt", prompt),
+        ("prediction", request.prediction),
         ("stop_token_ids", sampling.stop_token_ids),
         ("allowed_token_ids", sampling.allowed_token_ids),
         ("bad_words_token_ids", tuple(i for run in sampling.bad_words_token_ids for i in run)),

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Self
 
 import msgspec
@@ -167,10 +168,14 @@ class Translator:
         )
 
     def _predict(self, body: ChatBody) -> tuple[int, ...]:
-        """Return the tokens of the predicted answer, as far as an answer can be."""
+        """Return the tokens of the predicted answer, as far as an answer can be.
+
+        A tokenizer may have more tokens than the model; the first such token ends the prediction.
+        """
         text = prediction_text(body)
         ids = self.tokenizer.encode(text, add_special_tokens=False) if text else []
-        return tuple(ids[: self._info.max_model_len])
+        vocab_size = self._info.vocab_size
+        return tuple(takewhile(lambda each: each < vocab_size, ids[: self._info.max_model_len]))
 
     def _next_turn(self, conversation: Conversation) -> NextTurn | None:
         """Return the parts of a chat for its next turn; None if they cannot be known."""
