@@ -285,3 +285,13 @@ def test_a_prompt_of_one_token_needs_no_pass() -> None:
     bench.run()
     bench.expect_all()
     assert bench.answers[("r", 0)].prompt_logprobs == (None,)
+
+
+def test_a_pass_over_cached_tokens_does_not_go_before_the_first() -> None:
+    bench = Bench(max_step_rows=16, max_running=8)
+    bench.add("cached", prompt(0, 60))
+    bench.run()
+    bench.add("first", prompt(1, 60))
+    bench.add("pass", prompt(0, 60), prompt_logprobs=0)
+    bench.run()  # requires that the first progresses in each step
+    bench.expect_all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
+from operator import methodcaller
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
@@ -196,7 +197,7 @@ def in_row_order(
     """
     first = first_by_standing(running, policy)
     rank = policy.rank
-    count_rows = Sequence.count_pending_rows if states is None else states.count_rows
+    count_rows = methodcaller("count_pending_rows") if states is None else states.count_rows
     return sorted(  # stable: `running` is in order of admission
         running,
         key=lambda seq: (count_rows(seq) > 1, rank(seq.request), seq is not first),
