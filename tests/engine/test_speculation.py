@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 import torch
@@ -147,6 +148,20 @@ def test_a_prediction_makes_fewer_steps(make_core: MakeCore) -> None:
     assert run(core, predicted).tokens("r") == wanted
     assert core.stats.num_steps < NEW // 2
     assert core.stats.accepted_tokens > NEW // 2
+
+
+def test_a_draft_is_rejected_where_another_sequence_catches_up(make_core: MakeCore) -> None:
+    prompt = tokens_of(1, 20)
+    core = make_core(speculate="32", audit=True)
+    drawn = {"temperature": 8.0, "seed": 7}
+    said = run(core, ask("first", prompt, max_tokens=20, **drawn)).tokens("first")
+    last = (said[19],)
+    behind = ask("behind", prompt, max_tokens=NEW, stop_token_ids=last, **drawn)
+    ahead = ask("ahead", (*prompt, *said[:19]), stop_token_ids=last, allowed_token_ids=last)
+    answers = run(core, behind, replace(ahead, prediction=(4, 5, 6, 7)))
+    assert answers.tokens("behind") == said
+    assert answers.tokens("ahead") == [*last]
+    assert core.stats.num_audit_failures == 0
 
 
 def test_auto_measures_the_costs_of_rows_and_drafts_a_replay(make_core: MakeCore) -> None:

@@ -26,6 +26,7 @@ _OPERATIONS = {
     "append": 40,
     "open": 14,
     "fork": 3,
+    "draft": 10,
     "mark": 16,
     "close": 8,
     "preempt": 3,
@@ -109,6 +110,19 @@ class Fuzzer:
             self._open()
         elif not self.pair.append(number, self.random.randrange(self.alphabet)):
             self._preempt()
+
+    def _draft(self) -> None:
+        ahead = self._live()
+        if ahead is not None and len(self.pair.model.live) < self.max_live:
+            namespace, path = self.pair.model.live[ahead]
+            self.pair.open(namespace, path[: -self.random.randint(1, 3)])  # it may catch up
+        guesses: dict[int, tuple[bytes, int]] = {}
+        for number, (_, path) in self.pair.model.live.items():
+            if self.random.random() < 0.7:  # as before most steps with drafts
+                self.pair.mark(number, len(path))
+            tokens = self._tokens(self.random.choice((0, 1, 3, self.longest)))
+            guesses[number] = tokens, self.random.choice((0, 1, len(tokens)))
+        self.pair.draft(guesses)
 
     def _mark(self) -> None:
         number = self._live()

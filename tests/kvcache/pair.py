@@ -6,6 +6,8 @@ invariant `InvariantViolated`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from yaie.kvcache.eviction import EvictionQueue, Rank, RankFunction, make_eviction_policy
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
@@ -136,6 +138,39 @@ class Pair:
         self.model.live[number] = (namespace, grown)
         self._compare(added, may_evict=missing)
         return True
+
+    def draft(self, guesses: Mapping[int, tuple[bytes, int]]) -> None:
+        """Draft for several sequences, as a step does.
+
+        `guesses`: tokens by number, and how many of them turn out right. Inside an edge the guess
+        is the computed tokens that follow, as many as there are guessed ones.
+        """
+        added: set[Key] = set()
+        drafted: list[Cursor] = []
+        right: dict[int, bytes] = {}
+        for number, (guess, count) in guesses.items():
+            cursor = self.cursors[number]
+            node, first = cursor.node, cursor.offset
+            assert node is not None
+            if first < len(node.tokens):
+                end = min(first + len(guess), node.num_computed)
+                tokens = bytes(node.tokens[first:end].tolist())
+            else:
+                free = self.tree.num_free
+                held = self.tree.draft(cursor, guess)
+                require(held in (0, min(len(guess), free)), "drafted", held, "of", len(guess))
+                tokens = guess[:held]
+                drafted.append(cursor)
+            right[number] = tokens[:count]
+        for number, tokens in right.items():
+            for token in tokens:
+                self.tree.append(self.cursors[number], token)
+            namespace, path = self.model.live[number]
+            self.model.live[number] = namespace, path + tokens
+            added.update(prefixes(namespace, path + tokens, len(path)))
+        for cursor in drafted:
+            self.tree.retract(cursor)
+        self._compare(added - self.model.held.keys())
 
     def mark(self, number: int, position: int) -> None:
         """Mark the first `position` tokens of the sequence as computed, like a step."""

@@ -54,6 +54,18 @@ def test_cursors_at_one_place_share_equal_tokens_only():
     tree.check()
 
 
+def test_a_rejected_draft_uncounts_every_cursor_at_the_end():
+    pair = Pair(30)
+    ahead, behind = pair.open("", b"abcd"), pair.open("", b"ab")
+    assert ahead is not None and behind is not None
+    pair.mark(ahead, 4)
+    pair.draft({ahead: (b"xyz", 0), behind: (b"??", 2)})
+    assert pair.model.live[behind] == pair.model.live[ahead]
+    assert not pair.tree.inside
+    pair.draft({ahead: (b"xyz", 2), behind: (b"??", 2)})  # none: two are at the end
+    assert pair.model.live[ahead] == ("", b"abcd")
+
+
 def test_a_cursor_walks_into_cached_tokens():
     tree = RadixTree(30)
     hold(tree, [1, 2, 3, 4, 5])

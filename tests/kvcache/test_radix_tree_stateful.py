@@ -72,6 +72,12 @@ class TreeAndModel(RuleBasedStateMachine):
             if not self.pair.append(number, token):
                 break
 
+    @rule(drafts=st.lists(st.tuples(paths, st.integers(0, 12)), max_size=4))
+    def draft(self, drafts: list[tuple[bytes, int]]) -> None:
+        for number, (_, path) in self.pair.model.live.items():
+            self.pair.mark(number, len(path))
+        self.pair.draft(dict(zip(sorted(self.pair.model.live), drafts, strict=False)))
+
     @precondition(lambda self: self.pair.model.live)
     @rule(choice=choices, all_but=st.integers(0, 6))
     def mark_computed(self, choice: int, all_but: int) -> None:

@@ -213,7 +213,7 @@ class TreeEdits:
             self.allocator.free(start, length)
         del node.tokens[cursor.offset :]
         self.num_live -= count
-        self._leave_inside(node)
+        self._count_inside(node)  # other cursors may have come to this end meanwhile
 
     # -- tokens that lose their slots -----------------------------------------------------------
 
@@ -309,6 +309,13 @@ class TreeEdits:
         if cursor.offset < len(node.tokens):
             self._leave_inside(node)
         cursor.node = None
+
+    def _count_inside(self, node: Node) -> None:
+        """Count all cursors inside the node's edge."""
+        self.inside.pop(node, None)
+        count = sum(cursor.offset < len(node.tokens) for cursor in node.cursors or ())
+        if count:
+            self.inside[node] = count
 
     def _leave_inside(self, node: Node) -> None:
         """Count one cursor fewer inside the node's edge."""
