@@ -27,6 +27,8 @@ from yaie.base.settings import Settings
 from yaie.models.load.folder import open_folder
 from yaie.remote.client import Client
 from yaie.server.app import create_app
+from yaie.server.requests import ranking_inputs
+from yaie.text.ranking import Ranker
 from yaie.text.tokenizer import Tokenizer
 
 TOLERANCE = 1e-4
@@ -132,6 +134,15 @@ def test_other_paths_and_python_give_the_same_scores(http: TestClient, llm: LLM)
     assert llm.rerank(QUERY, []).results == []
     with pytest.raises(InvalidRequest, match="2 queries and 4 documents"):
         llm.score(["a", "b"], DOCUMENTS)
+    for wrong, named in (({"top_n": 0}, "top_n"), ({"top_n": -1}, "top_n"), ({}, "query")):
+        queries: Any = QUERY if wrong else ["a"] * 4
+        with pytest.raises(InvalidRequest) as refused:
+            llm.rerank(queries, DOCUMENTS, **wrong)
+        assert refused.value.param == named
+    for query, document, named in (("tree " * 400, "a", "query"), ("\ud800", "a", "query")):
+        with pytest.raises(InvalidRequest) as refused:
+            llm.rerank(query, ["b", document])
+        assert refused.value.param == named
 
 
 def test_a_client_reads_rankings_and_scores(
@@ -163,7 +174,45 @@ def test_long_documents_are_refused_or_cut(http: TestClient, llm: LLM, folder: P
     found = {each["index"]: each["relevance_score"] for each in answer["results"]}
     assert found[1] == pytest.approx(plain_difference(folder)(cut), abs=TOLERANCE)
     long = {"query": "tree " * 400, "documents": ["a"], "truncate": True}
-    assert "query has" in http.post("/v1/rerank", json=long).json()["error"]["message"]
+    for body in (long, {**long, "truncate": False}):
+        error = http.post("/v1/rerank", json=body).json()["error"]
+        assert "query has" in error["message"]
+        assert error["param"] == "query"
+
+
+def test_the_query_is_encoded_once_and_all_prompts_have_a_limit(
+    http: TestClient, llm: LLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, texts = Tokenizer.encode_pieces, []
+
+    def note(self: Tokenizer, pieces: Any, *arguments: Any) -> list[int]:
+        texts.append("".join(pieces))
+        return encode(self, pieces, *arguments)
+
+    monkeypatch.setattr(Tokenizer, "encode_pieces", note)
+    body = {"query": QUERY, "documents": ["the fox"] * 20}
+    assert http.post("/v1/rerank", json=body).is_success
+    assert sum(QUERY in text for text in texts) == 2  # once more to see where tokens end
+    monkeypatch.setattr(ranking_inputs, "MAX_TOKENS", 0)
+    monkeypatch.setattr(ranking_inputs, "MAX_CONTEXTS", 1)
+    texts.clear()
+    error = http.post("/v1/rerank", json=body).json()["error"]
+    assert "the prompts up to documents[1] have" in error["message"]
+    assert "at most 320 are allowed; send fewer documents" in error["message"]
+    assert error["param"] == "documents"
+    assert texts.count("<Document>: the fox") == 2
+
+
+def test_markers_in_texts_stay_text(llm: LLM) -> None:
+    ranker, tokenizer = Ranker(llm.tokenizer, llm.info), llm.tokenizer
+    marker = "<|im_end|>"
+    plain = ranker.encode("a", "b", "c")
+    ids = ranker.encode(f"a{marker}", f"{marker}b<|im_start|>{marker}", f"c{marker}")
+    for text in (marker, "<|im_start|>"):
+        token_id = tokenizer.marker_ids[text]
+        assert ids.count(token_id) == plain.count(token_id)
+    shown = tokenizer.decode(ids, skip_special_tokens=False)
+    assert f"<Instruct>: c{marker}\n<Query>: a{marker}\n<Document>: {marker}b" in shown
 
 
 @pytest.mark.parametrize(
@@ -176,6 +225,7 @@ def test_long_documents_are_refused_or_cut(http: TestClient, llm: LLM, folder: P
         ("rerank", {"query": "a", "documents": ["b", 5]}, "documents[1]", "must be a string"),
         ("rerank", {"query": "a", "documents": [{"x": 1}]}, "documents[0]", "with a text"),
         ("rerank", {"query": "a", "documents": ["b"], "top_n": 0}, "top_n", "at least 1"),
+        ("rerank", {"query": ["a", "c"], "documents": ["b", "d"]}, "query", "must be a string"),
         ("rerank", {"query": "a", "documents": ["b"] * 2049}, "documents", "at most 2048"),
         ("score", {"text_1": "a"}, "text_2", "text_2 must be a string or a list"),
         ("score", {"text_1": ["a", "b"], "text_2": ["c"] * 3}, "text_1", "2 texts and text_2 has"),
@@ -227,6 +277,9 @@ def test_a_classifier_scores_the_pair_of_its_tokenizer(
         whole = llm.tokenizer.hf(QUERY, "tree " * 30)["input_ids"]
         (cut,) = llm.score(QUERY, "tree " * 30, truncate=True).scores
         assert cut == pytest.approx(score(whole[:24]), abs=TOLERANCE)
+        ranker, marker = Ranker(llm.tokenizer, llm.info), "<|im_end|>"
+        ids = ranker.encode(marker, f"{marker}a", truncates=True)
+        assert llm.tokenizer.marker_ids[marker] not in ids
         with pytest.raises(InvalidRequest, match="without an instruction"):
             llm.rerank(QUERY, ["a"], instruction="b")
     several = make_classifier(tiny_model_dir, tmp_path / "several", labels=3)

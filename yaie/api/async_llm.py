@@ -29,7 +29,7 @@ from yaie.api.prompt_kinds import (
 )
 from yaie.api.prompts import ChatOptions, ReadPrompt
 from yaie.api.ranking import Ranking, Scores
-from yaie.api.ranking_call import RankingCall
+from yaie.api.ranking_call import RankingCall, check_ranking
 from yaie.api.request_maker import CallOptions, RequestMaker, Tools
 from yaie.base.engine_keywords import EngineKeywords
 from yaie.base.errors import EngineUnavailable, YaieError
@@ -264,6 +264,7 @@ class AsyncLLM(Described):
         lora: str = "",
     ) -> Ranking:
         """Return the best documents for a query. As `LLM.rerank`."""
+        check_ranking(query, top_n)
         options = CallOptions(cache_salt, priority, lora)
         return (await self._rank(query, documents, instruction, truncate, options)).ranking(top_n)
 

@@ -10,7 +10,7 @@ from yaie.api.embedding_call import EmbeddingCall
 from yaie.api.local_engine import LocalEngine
 from yaie.api.prompt_progress import ShowProgress, progress_bar
 from yaie.api.ranking import Ranking, Scores
-from yaie.api.ranking_call import RankingCall
+from yaie.api.ranking_call import RankingCall, check_ranking
 from yaie.api.request_maker import CallOptions
 from yaie.text.answer import Answer
 
@@ -66,9 +66,10 @@ class PooledMethods(LocalEngine):
 
         The query is computed once. `instruction` says what makes a document relevant, for models
         that read one. `truncate` cuts documents beyond the context. Raises `InvalidRequest` for a
-        wrong document, and the error of the engine.
+        wrong query, document or `top_n`, and the error of the engine.
         """
         self._require_open()
+        check_ranking(query, top_n)
         options = CallOptions(cache_salt, priority, lora)
         call = RankingCall(
             self._maker,

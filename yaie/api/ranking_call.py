@@ -32,8 +32,9 @@ class RankingCall:
         self._documents = [document for _, document in pairs]
         self.answers: dict[str, Answer] = {}
         for index, (query, document) in enumerate(pairs):
+            name = f"documents[{index}]"
+            ids = self._ranker.encode(query, document, instruction, truncates=truncate, name=name)
             with naming_index(index, len(pairs)):
-                ids = self._ranker.encode(query, document, instruction, truncates=truncate)
                 read = ReadPrompt(document, tuple(ids))
                 request = maker.pooled(read, "score", options)
                 self.answers[request.request_id] = maker.answer(request, read)
@@ -58,6 +59,18 @@ class RankingCall:
             for at, score in best_first(found.scores, top_n)
         ]
         return Ranking(results, found.prompt_tokens, found.cached_tokens)
+
+
+def check_ranking(query: object, top_n: int | None) -> None:
+    """Raise `InvalidRequest` unless there is one query, and at least one result is wanted."""
+    if not isinstance(query, str) or not query:
+        raise InvalidRequest(
+            f"query must be a string that is not empty, got {type(query).__name__}; for pairs of "
+            "two lists call score",
+            param="query",
+        )
+    if top_n is not None and top_n < 1:
+        raise InvalidRequest(f"top_n must be at least 1, got {top_n}", param="top_n")
 
 
 def make_pairs(

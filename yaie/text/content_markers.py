@@ -144,6 +144,20 @@ class ContentMarkers:
         return [before, thinking.closer, after]
 
 
+class TextMarkers:
+    """Finder of markers in plain texts, which are cut there, so that a tokenizer finds none."""
+
+    def __init__(self, markers: Iterable[str]) -> None:
+        known = sorted({marker for marker in markers if len(marker.strip()) > 1})
+        self._occurrence = re.compile(f"(?={_any_of(known)})")
+
+    def cut(self, text: str) -> tuple[str, ...]:
+        """Return a text in pieces, the first character of each marker at the end of one."""
+        cuts = [found.start() + 1 for found in self._occurrence.finditer(text)]
+        places = [0, *cuts, len(text)]
+        return tuple(text[begin:end] for begin, end in pairwise(places))
+
+
 def find_markers(
     marker_ids: Mapping[str, int], special_ids: Collection[int], source: str
 ) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.model_tasks import ranking_of
 from yaie.base.types import EngineInfo
+from yaie.text.content_markers import TextMarkers, find_markers
 from yaie.text.tokenizer import Tokenizer, too_long
 
 # The prompts that the models were trained with.
@@ -26,14 +28,27 @@ _GEMMA_TASK = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A prompt without a document. `lead` is encoded with the document."""
+
+    begin: list[int]
+    lead: str
+    end: list[int]
+
+
 class Ranker:
-    """The text side of one reranker."""
+    """The text side of one reranker. Markers in queries and documents stay text."""
 
     def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
         """Raises `InvalidRequest` for a model that is no reranker."""
         self._tokenizer = tokenizer
         self._longest = info.max_model_len
         self._how = ranking_of(info)
+        ids, special = tokenizer.marker_ids, tokenizer.special_ids
+        self._markers = TextMarkers(find_markers(ids, special, _QWEN3_BEGIN + _QWEN3_END))
+        self._asked: tuple[str, str | None, bool] | None = None
+        self._question: _Question | None = None  # the last one: documents share it
 
     def encode(
         self,
@@ -51,36 +66,64 @@ class Ranker:
         instruction that the model does not read, and `ContextLengthExceeded`; `name` is the
         document's name in errors.
         """
-        form = self._how.form
-        if instruction is not None and form == "pair":
-            raise InvalidRequest(
-                "this model reads a query and a document without an instruction; omit it",
-                param="instruction",
-            )
-        if form == "pair":
-            return self._encode_pair(query, document, truncates=truncates, name=name)
-        encode = partial(
-            self._tokenizer.encode,
-            add_special_tokens=False,
-            max_tokens=None if truncates else self._longest,
-            name=name,
-        )
-        if form == "qwen3":
-            task = _QWEN3_TASK if instruction is None else instruction
-            begin, end = encode(_QWEN3_BEGIN), encode(_QWEN3_END)
-            asked = f"<Instruct>: {task}\n<Query>: {query}\n<Document>: "
-            middle = encode(asked + document)
-            num_asked = len(begin) + len(encode(asked))
-        else:
-            begin = [*self._first(), *encode(f"A: {query}"), *encode("\n")]
-            middle = encode(f"B: {document}")
-            end = encode("\n") + encode(_GEMMA_TASK if instruction is None else instruction)
-            num_asked = len(begin)
-        excess = len(begin) + len(middle) + len(end) - self._longest
+        asked = query, instruction, truncates
+        if self._question is None or asked != self._asked:
+            self._question, self._asked = self._ask(*asked), asked
+        question = self._question
+        ids = self._encode(question.lead + document, name, truncates=truncates)
+        excess = len(question.begin) + len(ids) + len(question.end) - self._longest
         if excess > 0:
-            self._check_room(num_asked + len(end), excess, truncates=truncates, name=name)
-            middle = middle[: len(middle) - excess]
-        return begin + middle + end
+            if not truncates:
+                raise too_long(name, self._longest + excess, self._longest)
+            ids = ids[: len(ids) - excess]
+        return question.begin + ids + question.end
+
+    def _ask(self, query: str, instruction: str | None, truncates: bool) -> _Question:
+        encode = partial(self._encode, name="query", truncates=truncates)
+        form, lead = self._how.form, ""
+        if form == "pair":
+            if instruction is not None:
+                raise InvalidRequest(
+                    "this model reads a query and a document without an instruction; omit it",
+                    param="instruction",
+                )
+            before, between, end = self._frame()
+            begin = [*before, *encode(query), *between]
+        elif form == "qwen3":
+            task = _QWEN3_TASK if instruction is None else instruction
+            asked, lead = f"<Instruct>: {task}\n<Query>: {query}\n", "<Document>: "
+            begin, end = self._tokens(_QWEN3_BEGIN), self._tokens(_QWEN3_END)
+            ids = encode(asked)
+            if encode(f"{asked}{lead}a") == ids + encode(f"{lead}a"):
+                begin = begin + ids
+            else:  # the tokenizer joins texts in another way
+                lead = asked + lead
+        else:
+            lead = "B: "
+            begin = [*self._first(), *encode(f"A: {query}"), *encode("\n")]
+            task = _GEMMA_TASK if instruction is None else instruction
+            end = encode("\n") + encode(task, name="instruction")
+        num_tokens = len(begin) + len(encode(lead)) + len(end)
+        if num_tokens >= self._longest:
+            raise too_long("query", num_tokens, self._longest)
+        return _Question(begin, lead, end)
+
+    def _encode(self, text: str, name: str, *, truncates: bool) -> list[int]:
+        most = None if truncates else self._longest
+        return self._tokenizer.encode_pieces(self._markers.cut(text), most, name)
+
+    def _tokens(self, text: str) -> list[int]:
+        """Return the token ids of the model's text, with its markers."""
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _frame(self) -> tuple[list[int], list[int], list[int]]:
+        """Return the special tokens before, between and after the two texts of a pair."""
+        found = self._tokenizer.encode_pair("a", "a")
+        places = found.sequence_ids
+        ends = [len(places) - places[::-1].index(sequence) for sequence in (0, 1)]
+        starts = [places.index(sequence) for sequence in (0, 1)]
+        ids = list(found.ids)
+        return ids[: starts[0]], ids[ends[0] : starts[1]], ids[ends[1] :]
 
     def score(self, pooled: bytes) -> float:
         """Return a score of an answer. Raises `RequestFailed` for an aborted one, without it."""
@@ -89,23 +132,6 @@ class Ranker:
     def _first(self) -> list[int]:
         begin = self._tokenizer.bos_token_id
         return [] if begin is None else [begin]
-
-    def _encode_pair(self, query: str, document: str, *, truncates: bool, name: str) -> list[int]:
-        found = self._tokenizer.encode_pair(query, document)
-        excess = len(found.ids) - self._longest
-        if excess <= 0:
-            return list(found.ids)
-        own = [at for at, sequence in enumerate(found.sequence_ids) if sequence == 1]
-        self._check_room(len(found.ids) - len(own), excess, truncates=truncates, name=name)
-        cut = set(own[-excess:])
-        return [token_id for at, token_id in enumerate(found.ids) if at not in cut]
-
-    def _check_room(self, num_asked: int, excess: int, *, truncates: bool, name: str) -> None:
-        """Raise `ContextLengthExceeded` unless the document's end can be cut."""
-        if not truncates:
-            raise too_long(name, self._longest + excess, self._longest)
-        if num_asked >= self._longest:
-            raise too_long("query", num_asked, self._longest)
 
 
 def score_of(pooled: bytes, *, is_probability: bool) -> float:

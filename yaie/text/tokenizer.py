@@ -109,7 +109,8 @@ class Tokenizer:
             text.encode()
         except UnicodeEncodeError:
             raise InvalidRequest(
-                "the text has an unpaired surrogate, which is not a character; send valid Unicode"
+                "the text has an unpaired surrogate, which is not a character; send valid Unicode",
+                param=name,
             ) from None
         if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
             raise too_long(name, least, max_tokens)

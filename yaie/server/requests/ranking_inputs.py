@@ -17,20 +17,26 @@ from yaie.text.ranking import Ranker
 from yaie.text.tokenizer import Tokenizer
 
 MAX_DOCUMENTS = 2048
+MAX_TOKENS, MAX_CONTEXTS = 2**21, 16  # of all prompts of a request: the larger of both
 _SAMPLING = SamplingParams(max_tokens=1)  # without effect: nothing is sampled
 
 Pairs = dict[str, tuple[str, str]]  # query and document, by the document's name in errors
 
 
-def make_ranking_call(
-    body: RankingBody, tokenizer: Tokenizer, info: EngineInfo, caller: Caller
-) -> Call:
-    """Translate a body. Raises `InvalidRequest` or a subclass, with the field's name."""
-    how = ranking_of(info)
+def read_pairs(body: RankingBody, info: EngineInfo) -> Pairs:
+    """Return a body's pairs. Raises `InvalidRequest` or a subclass, with the field's name."""
+    ranking_of(info)
     check_limits(body)
     assert isinstance(body, RerankBody | ScoreBody)
+    return rerank_pairs(body) if isinstance(body, RerankBody) else score_pairs(body)
+
+
+def make_ranking_call(
+    body: RankingBody, pairs: Pairs, tokenizer: Tokenizer, info: EngineInfo, caller: Caller
+) -> Call:
+    """Translate a body and its pairs. Raises `InvalidRequest` or a subclass."""
     is_rerank = isinstance(body, RerankBody)
-    pairs = rerank_pairs(body) if isinstance(body, RerankBody) else score_pairs(body)
+    most, num_tokens = max(MAX_TOKENS, MAX_CONTEXTS * info.max_model_len), 0
     ranker = Ranker(tokenizer, info)
     response_id = f"{'rerank' if is_rerank else 'score'}-{uuid.uuid4().hex}"
     requests = []
@@ -40,6 +46,13 @@ def make_ranking_call(
         )
         if not ids:
             raise InvalidRequest(f"{name} has no tokens; send at least one", param=name)
+        num_tokens += len(ids)
+        if num_tokens > most:
+            raise InvalidRequest(
+                f"the prompts up to {name} have {num_tokens} tokens, the query in each; at most "
+                f"{most} are allowed; send fewer documents in one request",
+                param=name.partition("[")[0],
+            )
         requests.append(
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
@@ -66,7 +79,7 @@ def make_ranking_call(
         return_token_ids=False,
         ignored=tuple(list_without_effect(body, info.policy)[:MAX_NAMED_IGNORED]),
         body=body,
-        ranking=how,
+        ranking=ranking_of(info),
     )
 
 

@@ -49,7 +49,7 @@ from yaie.server.requests.legacy_functions import (
     with_tools,
 )
 from yaie.server.requests.prompt_tokens import Prompts, bad_word_ids, read_prompts
-from yaie.server.requests.ranking_inputs import make_ranking_call
+from yaie.server.requests.ranking_inputs import make_ranking_call, read_pairs
 from yaie.server.requests.request_defaults import RequestDefaults
 from yaie.server.requests.sampling_params import limit_tokens, sampling_of
 from yaie.server.requests.tool_use import answer_format, check_tools
@@ -107,9 +107,10 @@ class Translator:
 
     def ranking(self, body: RankingBody) -> Call:
         """Translate a request for scores. Raises as `chat`."""
-        call = make_ranking_call(body, self.tokenizer, self._info, self._caller)
         name = "documents" if isinstance(body, RerankBody) else "text_2"
-        self._check_capacity(len(call.requests), 1, name)
+        pairs = read_pairs(body, self._info)
+        self._check_capacity(len(pairs), 1, name)
+        call = make_ranking_call(body, pairs, self.tokenizer, self._info, self._caller)
         self._check_waiting_tokens([each.prompt_token_ids for each in call.requests], name)
         return call
 
