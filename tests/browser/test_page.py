@@ -260,6 +260,18 @@ def test_the_death_of_the_engine_is_said(start: START, browser: Browser) -> None
     browser.until(lambda: "next try" in browser.text("#st"), "the lost server is said")
 
 
+def test_an_answer_tells_its_drafted_tokens(start: START, browser: Browser) -> None:
+    server = start(YAIE_SPECULATE="8")
+    server.wait_ready()
+    open_page(browser, server)
+    browser.type("#c-max_tokens", "12")
+    for _ in range(2):  # the tree holds the second answer
+        browser.click("#new")
+        browser.chat("What is a draft?")
+    assert re.search(r"\d+ of \d+ tokens drafted", browser.text("#log"))
+    check_console(browser, server)
+
+
 def test_hostile_text_stays_text(start: START, browser: Browser) -> None:
     attack = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
     server = start(YAIE_SERVED_MODEL_NAME=attack)

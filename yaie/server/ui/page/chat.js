@@ -125,7 +125,11 @@ function take(event, answers, asked, seconds) {
     [asked.prompt, asked.cached] = [usage.prompt_tokens, usage.prompt_tokens_details?.cached_tokens || 0];
     asked.why = usage.cache_explanation || null;
     asked.ttft = answers[0].ttft;
-    for (const each of answers) each.output = Math.round(usage.completion_tokens / answers.length);
+    const drafted = usage.completion_tokens_details?.accepted_prediction_tokens || 0;
+    for (const each of answers) {
+      each.output = Math.round(usage.completion_tokens / answers.length);
+      each.drafted = Math.round(drafted / answers.length);
+    }
   }
   scheduleDraw();
 }
@@ -203,6 +207,7 @@ function drawAnswer(each) {
   const facts = h("div", { class: "fact" },
     each.ttft === null ? null : [h("span", { class: each.ttft > SLOW_S ? "slow" : "good" }, duration(each.ttft)), h("span", {}, "to first token")],
     each.rate === null ? null : h("span", {}, h("b", {}, each.rate.toFixed(each.rate < 10 ? 1 : 0)), " tokens/s"),
+    each.drafted ? h("span", {}, h("b", {}, count(each.drafted)), ` of ${count(each.output)} tokens drafted`) : null,
     each.isRunning || each.ttft === null ? null : h("button", { click: () => each.up && answer(each.up), disabled: Boolean(running) }, "Regenerate"));
   return h("div", { class: "msg" }, head, content, calls, each.error ? h("p", { class: "bad" }, each.error) : null, facts);
 }

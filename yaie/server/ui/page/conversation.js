@@ -5,7 +5,7 @@
  * @typedef {{
  *   role: "system" | "user" | "assistant" | "tool", content: string, up: Message | null,
  *   next: Message[], chosen: number, calls: Call[], callId: string, isRunning: boolean, error: string,
- *   prompt: number, cached: number, output: number, ttft: number | null, rate: number | null, why: any,
+ *   prompt: number, cached: number, output: number, drafted: number, ttft: number | null, rate: number | null, why: any,
  * }} Message
  * @typedef {{id: string, name: string, arguments: string}} Call
  */
@@ -15,7 +15,7 @@ export function message(role, content, up) {
   /** @type {Message} */
   const made = {
     role, content, up, next: [], chosen: 0, calls: [], callId: "", isRunning: false, error: "",
-    prompt: 0, cached: 0, output: 0, ttft: null, rate: null, why: null,
+    prompt: 0, cached: 0, output: 0, drafted: 0, ttft: null, rate: null, why: null,
   };
   if (up) up.chosen = up.next.push(made) - 1;
   return made;
