@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, silent_script
 from tests.server.test_operation import samples
+from yaie.base.types import GenerationRequest, TokenDelta
 from yaie.text.tokenizer import Tokenizer
 
 CHAT = "/v1/chat/completions"
@@ -172,3 +174,19 @@ def test_an_answer_that_failed_is_not_kept(make_app: MakeApp) -> None:
     assert http.post(CHAT, json={**ASK, "request_timeout_s": 0.1}).status_code == 504
     engine.script = engine.say
     assert ask(http)[0] == "miss"
+
+
+def test_an_answer_from_before_a_clear_is_not_kept(make_app: MakeApp) -> None:
+    """The weights of a name are replaced while a request with the former ones runs."""
+    http, engine = make_app(response_cache_bytes=1_000_000)
+    cache = http.app.state.service.response_cache  # type: ignore[attr-defined]
+
+    async def replaced(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
+        cache.clear()
+        async for delta in engine.say(request):
+            yield delta
+
+    engine.script = replaced
+    assert [ask(http)[0], ask(http)[0]] == ["miss", "miss"]
+    engine.script = engine.say
+    assert [ask(http)[0], ask(http)[0]] == ["miss", "hit"]

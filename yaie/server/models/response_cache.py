@@ -41,8 +41,9 @@ class _Entry:
 class Recorder:
     """Submitter that records the engine's deltas, up to a number of bytes."""
 
-    def __init__(self, client: Submitter, key: bytes, most_bytes: int) -> None:
+    def __init__(self, client: Submitter, key: bytes, most_bytes: int, epoch: int) -> None:
         self.key = key
+        self.epoch = epoch
         self.answers: list[list[TokenDelta]] = []
         self.nbytes = len(key) + _ENTRY_BYTES
         self._client = client
@@ -116,6 +117,7 @@ class ResponseCache:
         self._most_bytes = settings.response_cache_bytes
         self._longest_s = settings.response_cache_s
         self._clock = clock
+        self._epoch = 0  # number of the last `clear`
         self._entries: dict[bytes, _Entry] = {}
         self._shares: FairShares[bytes] = FairShares()
         if not self._most_bytes:
@@ -139,7 +141,8 @@ class ResponseCache:
         return self._shares.num_bytes
 
     def clear(self) -> None:
-        """Forget all answers: a name has another model."""
+        """Forget all answers, and answers under way: a name has another model."""
+        self._epoch += 1
         for key in list(self._entries):
             self._remove(key)
 
@@ -154,7 +157,7 @@ class ResponseCache:
             self._hits.inc()
             return Replay(entry.answers)
         self._misses.inc()
-        return Recorder(client, key, self._most_bytes // _MAX_SHARE)
+        return Recorder(client, key, self._most_bytes // _MAX_SHARE, self._epoch)
 
     def watch(self, generation: Generation) -> dict[str, str]:
         """Cache a generation's answer when it ends; return the header of its reply."""
@@ -166,7 +169,8 @@ class ResponseCache:
         return {}
 
     def _keep(self, recorded: Recorder, ended: EndedCall) -> None:
-        if not ended.is_answered or recorded.is_too_large:
+        is_old = recorded.epoch != self._epoch
+        if is_old or not ended.is_answered or recorded.is_too_large:
             return
         self._remove(recorded.key)
         answers = tuple(map(tuple, recorded.answers))
