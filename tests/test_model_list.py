@@ -27,6 +27,14 @@ def test_the_model_itself_comes_first_if_it_is_set() -> None:
     assert len(engine_configs(Settings())) == 1
 
 
+def test_shared_adapters_are_for_the_first_model() -> None:
+    listed = "b=builtin;lora=/adapters/b,c=builtin;lora=x=/adapters/x,d=builtin"
+    configs = engine_configs(Settings(model="/models/a", lora="/adapters/a", models=listed))
+    assert [each.lora for each in configs] == ["/adapters/a", "/adapters/b", "x=/adapters/x", ""]
+    configs = engine_configs(Settings(models="a=builtin,b=builtin", lora="/adapters/a"))
+    assert [each.lora for each in configs] == ["/adapters/a", ""]
+
+
 @pytest.mark.parametrize(
     ("models", "problem"),
     [

@@ -47,15 +47,22 @@ def parse_models(text: str) -> tuple[ServedModelEntry, ...]:
 def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     """Return the engine settings for each model; the first model is the default.
 
-    `model` comes first, unless it has its default value and `models` is set. Raises `ConfigError`
-    for a wrong entry, or for a name that two models share.
+    `model` comes first, unless it has its default value and `models` is set. Shared settings apply
+    to every model, except `lora`, which is for the first one. Raises `ConfigError` for a wrong
+    entry, or for a name that two models share.
     """
     listed = parse_models(settings.models)
     shared = settings.engine_settings()
     is_default = settings.model == BUILTIN_MODEL and settings.served_model_name is None
     configs = [] if listed and is_default else [EngineConfig(**shared)]
     for each in listed:
-        own = {"served_model_name": each.name, "model": each.model, "revision": None}
+        own: dict[str, object] = {
+            "served_model_name": each.name,
+            "model": each.model,
+            "revision": None,
+        }
+        if configs:
+            own["lora"] = ""  # an adapter is made for one model
         configs.append(EngineConfig(**shared | own | _own_settings(each)))
     names = [name for config in configs for name in config.model_names]
     for name in names:
