@@ -362,7 +362,7 @@ def test_usage_counts_draft_tokens(make_app: MakeApp) -> None:
 
     async def with_drafts(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         async for delta in say(request):
-            yield msgspec.structs.replace(delta, num_accepted=2, num_rejected=1)
+            yield msgspec.structs.replace(delta, num_accepted=1, num_rejected=2)
 
     assert "completion_tokens_details" not in chat(http)["usage"]
     engine.script = with_drafts
@@ -370,8 +370,8 @@ def test_usage_counts_draft_tokens(make_app: MakeApp) -> None:
     number = usage["completion_tokens"]
     assert usage["completion_tokens_details"] == {
         "reasoning_tokens": 0,
-        "accepted_prediction_tokens": 2 * number,
-        "rejected_prediction_tokens": number,
+        "accepted_prediction_tokens": number,
+        "rejected_prediction_tokens": 2 * number,
     }
 
 

@@ -228,3 +228,20 @@ def test_tokens_before_the_error_of_another_sequence_are_kept(
     assert [choice.finish_reason for choice in output.choices] == ["error", "error"]
     assert output.usage.completion_tokens == 3
     assert output.error == "broken"
+
+
+def test_draft_tokens_after_a_stop_string_do_not_count(byte_level: Tokenizer) -> None:
+    ids = byte_level.encode("abcdefgh")
+    stop = byte_level.decode(ids[1:3], True)
+    answer = Answer(
+        GenerationRequest(
+            request_id="r", prompt_token_ids=(1,), sampling=SamplingParams(stop=(stop,))
+        ),
+        byte_level,
+    )
+    answer.push(delta(ids[:1], num_rejected=2))
+    assert answer.push(delta(ids[1:], num_accepted=len(ids) - 2, num_rejected=1))
+    answer.push(delta(ids, num_accepted=len(ids), num_rejected=4, finish_reason="abort"))
+    usage = answer.usage
+    assert usage.completion_tokens == 3
+    assert (usage.accepted_prediction_tokens, usage.rejected_prediction_tokens) == (2, 3)

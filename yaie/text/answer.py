@@ -263,6 +263,7 @@ class Answer:
     def push(self, delta: TokenDelta) -> bool:
         """Add a delta, in order; return True if its sequence has to be aborted in the engine."""
         sequence = self._sequences[delta.index]
+        was_over, num_before = sequence.finish_reason is not None, sequence.num_tokens
         must_abort = False
         if self.error is None:
             try:
@@ -273,7 +274,8 @@ class Answer:
             must_abort = sequence.fail() and delta.finish_reason is None
         if delta.finish_reason is not None:
             self._num_running -= 1
-        self._count(delta)
+        if not was_over:
+            self._count(delta, sequence.num_tokens - num_before)
         if delta.prompt_logprobs is not None:
             self.prompt_logprobs = delta.prompt_logprobs
         self.pooled = delta.pooled or self.pooled
@@ -290,12 +292,13 @@ class Answer:
 
     def pass_on(self, delta: TokenDelta) -> TextPiece:
         """Add a plain delta and return its piece; all earlier pieces were taken."""
-        self._count(delta)
+        self._count(delta, len(delta.token_ids))
         return self._sequences[0].pass_on(delta.token_ids)
 
-    def _count(self, delta: TokenDelta) -> None:
+    def _count(self, delta: TokenDelta, num_kept: int) -> None:
+        """Count for the usage; `num_kept`: the delta's tokens up to the end of the text."""
         self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
-        self._num_accepted += delta.num_accepted
+        self._num_accepted += min(delta.num_accepted, num_kept)  # the first tokens of the delta
         self._num_rejected += delta.num_rejected
 
     def finish_reason(self, index: int) -> FinishReason | None:
