@@ -143,6 +143,15 @@ def test_right_drafts_save_steps() -> None:
     assert stats.output_tokens == 41
 
 
+def test_a_lone_sequence_is_drafted_for() -> None:
+    bench = Bench(max_draft_tokens=16, max_running=1)
+    bench.scheduler.drafting.drafters = (AllRight(),)
+    bench.add("r", make_prompt(0, 10), max_new=41)
+    bench.run()
+    bench.expect("r", "length")
+    assert bench.scheduler.stats.num_steps == 1 + 3
+
+
 class AllRight(Guesses):
     def __init__(self) -> None:
         super().__init__(1.0)

@@ -15,7 +15,7 @@ from yaie.attention.plan import FoldingCost
 from yaie.base.errors import LogitsNotFinite, YaieError
 from yaie.base.queries import Miss
 from yaie.base.stats import EngineStats
-from yaie.base.types import FinishReason, TokenDelta
+from yaie.base.types import MIN_PROMPT_LOGITS, FinishReason, TokenDelta
 from yaie.engine.drafts.drafting import Drafting, Outcome
 from yaie.engine.grammar.matcher import MaskPending
 from yaie.engine.queue.match_cache import MatchCache
@@ -90,7 +90,9 @@ class Scheduler:
             folding=folding,
             states=self.states,
         )
-        self.drafting = Drafting(tree, self.stats, limit=max_draft_tokens, max_rows=max_running)
+        # No prompt pass runs in a step with drafts, so these may take its logits rows.
+        max_rows = max_running + MIN_PROMPT_LOGITS
+        self.drafting = Drafting(tree, self.stats, limit=max_draft_tokens, max_rows=max_rows)
         self._clock = clock
         self._began_s = 0.0  # the present step
         self._num_new: Counter[str] = Counter()  # sampled and forced tokens of it, by tenant
