@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import VOCAB_SIZE, Bench, continuation, expected, make_prompt
 from tests.sizes import large, size
+from yaie.base.settings import EngineConfig
 from yaie.engine.drafts.draft_lengths import LEAST_GAIN, RowCosts, choose_lengths, rising
+from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.drafts.drafter import Drafter, Guess
 from yaie.engine.drafts.text_drafters import OwnText, Prediction
 from yaie.engine.drafts.token_search import LONGEST_MATCH, GrowingText, find_continuation
@@ -221,6 +223,21 @@ def test_no_draft_for_a_request_that_forbids_it() -> None:
     bench.run()
     assert len(steps) == 12
     assert not any(step.drafts for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("device", "is_recurrent", "line"),
+    [("cuda", False, "runs on CPUs only"), ("cpu", True, "recurrent layers"), ("cpu", False, "")],
+)
+def test_a_setting_without_effect_gets_a_line_in_the_log(
+    device: str, is_recurrent: bool, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for wanted in ("8", "off"):
+        config = EngineConfig(speculate=wanted)
+        found = supported_speculation(config, device, is_recurrent=is_recurrent)
+        assert found == ("off" if line else wanted)
+    assert line in caplog.text
+    assert len(caplog.records) == bool(line)
 
 
 def test_a_replay_is_drafted_from_the_edge_that_the_tree_holds() -> None:

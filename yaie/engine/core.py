@@ -31,6 +31,7 @@ from yaie.base.types import (
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.engine.drafts.draft_lengths import UNMEASURED
+from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.engine_adapters import EngineAdapters, in_use
 from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
@@ -83,9 +84,13 @@ class EngineCore:
             executor, self._writer = load_executor(config)
         self.executor = executor
         loaded = executor.loaded
-        config = replace(config, max_running=limit_running(config, loaded.num_states))
-        self._config = config
-        may_draft = loaded.device.type == "cpu" and not loaded.num_states
+        self._config = config = replace(
+            config,
+            max_running=limit_running(config, loaded.num_states),
+            speculate=supported_speculation(
+                config, loaded.device.type, is_recurrent=bool(loaded.num_states)
+            ),
+        )
         self._sampler = choose_sampler(executor, max_tasks=config.max_running, exact=config.exact)
         self._memory = DeviceMemoryGauge(loaded.device)
         self._tree = RadixTree(
@@ -100,12 +105,12 @@ class EngineCore:
             queue_timeout_s=config.queue_timeout_s,
             weights=config.weights,
             aging=config.priority_aging,
-            max_draft_tokens=config.max_draft_tokens if may_draft else 0,
+            max_draft_tokens=config.max_draft_tokens,
             num_states=loaded.num_states,
         )
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
-        if may_draft and config.speculate == "auto":
+        if config.speculate == "auto":
             self.scheduler.drafting.costs = UNMEASURED
         self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
         self._score_head = read_score_head(loaded.path, config.pooling)

@@ -32,11 +32,6 @@ def check_recurrent(architecture: str, config: EngineConfig, device: torch.devic
             "merge the adapter into the model",
             param="lora",
         )
-    if config.max_draft_tokens:
-        log.warning(
-            "%s is served without drafts: its recurrent layers cannot take a token back",
-            architecture,
-        )
     if device.type != "cpu":
         raise ModelUnsupported(
             f"{architecture} has recurrent layers, which are served on a CPU only; add --device cpu"
