@@ -334,6 +334,8 @@ def test_a_prediction_travels_to_the_engine_as_tokens(
     make_app: MakeApp, tokenizer: Tokenizer
 ) -> None:
     http, engine = make_app()
+    assert engine.info is not None
+    engine.info = replace(engine.info, max_draft_tokens=8)
     texts = [{"type": "text", "text": "One"}, {"type": "text", "text": "two"}]
     for content, text in (("The tree", "The tree"), (texts, "One\ntwo"), ("", "")):
         chat(http, prediction={"type": "content", "content": content}, speculate=bool(text))
@@ -351,9 +353,40 @@ def test_a_prediction_ends_before_a_token_without_a_logit(
     http, engine = make_app()
     assert engine.info is not None
     ids = tokenizer.encode("The tree grows")
-    engine.info = replace(engine.info, vocab_size=max(ids))
+    engine.info = replace(engine.info, vocab_size=max(ids), max_draft_tokens=8)
     chat(http, prediction={"type": "content", "content": "The tree grows"})
     assert engine.requests[-1].prediction == tuple(ids[: ids.index(max(ids))])
+
+
+def test_only_predictions_that_serve_drafts_are_tokenized_and_only_their_beginning(
+    make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, engine = make_app()
+    assert engine.info is not None
+    engine.info = replace(engine.info, max_draft_tokens=8)
+    prediction = {"type": "content", "content": "one, two, " * 20_000}
+    encode, tokenized = Tokenizer.encode, 0
+
+    def counted(self: Tokenizer, text: str, *arguments: Any, **fields: Any) -> list[int]:
+        nonlocal tokenized
+        tokenized += len(text)
+        return encode(self, text, *arguments, **fields)
+
+    monkeypatch.setattr(Tokenizer, "encode", counted)
+    chat(http, prediction=prediction)
+    assert len(engine.requests[-1].prediction) == engine.info.max_model_len
+    assert tokenized < 10_000
+    unused: list[dict[str, Any]] = [
+        {"speculate": False},
+        {"response_format": {"type": "json_object"}},
+    ]
+    for fields in unused:
+        chat(http, prediction=prediction, **fields)
+        assert engine.requests[-1].prediction == ()
+    engine.info = replace(engine.info, max_draft_tokens=0)
+    chat(http, prediction=prediction)
+    assert engine.requests[-1].prediction == ()
+    assert tokenized < 10_000
 
 
 def test_usage_counts_draft_tokens(make_app: MakeApp) -> None:

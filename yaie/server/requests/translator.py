@@ -66,6 +66,8 @@ _SETTINGS = (
     "max_model_len", "model", "model_path", "num_parameters", "quantization", "vocab_size",
 )  # fmt: skip
 
+_PREDICTED_CHARS = 16  # of a prediction are read for each token of the context; texts have 3 to 6
+
 
 class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""
@@ -147,7 +149,8 @@ class Translator:
         form = self._chat.format
         (request,) = call.requests
         answered = answer_format(tool_use, form, self.tokenizer, prompt, answer=request.grammar)
-        request = replace(request, grammar=answered.grammar, prediction=self._predict(body))
+        request = replace(request, grammar=answered.grammar)
+        request = replace(request, prediction=self._predict(request, prediction_text(body)))
         ignored = call.ignored + answered.ignored
         if (budget := thinking_budget(body)) is not None:
             thinking = form.thinking_in(self.tokenizer, prompt)
@@ -168,15 +171,17 @@ class Translator:
             next_turn=self._next_turn(conversation),
         )
 
-    def _predict(self, body: ChatBody) -> tuple[int, ...]:
-        """Return the tokens of the predicted answer, as far as an answer can be.
+    def _predict(self, request: GenerationRequest, text: str) -> tuple[int, ...]:
+        """Return the tokens of a predicted answer, as far as an answer can be; () if unused.
 
         A tokenizer may have more tokens than the model; the first such token ends the prediction.
         """
-        text = prediction_text(body)
-        ids = self.tokenizer.encode(text, add_special_tokens=False) if text else []
-        vocab_size = self._info.vocab_size
-        return tuple(takewhile(lambda each: each < vocab_size, ids[: self._info.max_model_len]))
+        is_used = self._info.max_draft_tokens and request.speculate and request.grammar is None
+        if not text or not is_used:
+            return ()
+        longest, vocab_size = self._info.max_model_len, self._info.vocab_size
+        ids = self.tokenizer.encode(text[: longest * _PREDICTED_CHARS], add_special_tokens=False)
+        return tuple(takewhile(lambda each: each < vocab_size, ids[:longest]))
 
     def _next_turn(self, conversation: Conversation) -> NextTurn | None:
         """Return the parts of a chat for its next turn; None if they cannot be known."""
