@@ -166,7 +166,6 @@ def test_a_draft_is_rejected_where_another_sequence_catches_up(make_core: MakeCo
 
 def test_auto_measures_the_costs_of_rows_and_drafts_a_replay(make_core: MakeCore) -> None:
     core = make_core(speculate="auto")
-    core.warm_up()
     costs = core.scheduler.drafting.costs
     assert costs is not None
     assert 0 < costs.cost(1) <= costs.cost(8) <= costs.cost(32) < costs.cost(64)

@@ -30,7 +30,6 @@ from yaie.base.types import (
     TokenDelta,
 )
 from yaie.device.available_memory import is_out_of_memory, release_unused
-from yaie.engine.drafts.draft_lengths import UNMEASURED
 from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.engine_adapters import EngineAdapters, in_use
 from yaie.engine.execution.engine_info import describe_engine
@@ -111,7 +110,7 @@ class EngineCore:
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
         if config.speculate == "auto":
-            self.scheduler.drafting.costs = UNMEASURED
+            self.scheduler.drafting.costs = measure_row_costs(executor)
         self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
         self._score_head = read_score_head(loaded.path, config.pooling)
         self._expected = PrefillAhead(
@@ -133,9 +132,9 @@ class EngineCore:
     def warm_up(self) -> None:
         """See `Core.warm_up`."""
         self._sampler.prepare()
-        if self.scheduler.drafting.costs is not None:
-            self.scheduler.drafting.costs = measure_row_costs(self.executor)
-        patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0, lora="")
+        patient = replace(
+            self._config, queue_timeout_s=0.0, max_waiting_tokens=0, lora="", speculate="off"
+        )
         self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 
     # -- requests -------------------------------------------------------------------------------
