@@ -9,16 +9,25 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from transformers import AutoModelForCausalLM
 
+from tests.adapters import write_adapter
 from tests.client.asking import collect, drawn, generate, until
 from tests.client.test_engine_process import alive, num_switches, state_of
 from tests.kvcache.block_consumer import BlockConsumer
 from yaie.base.cache_changes import CacheChange, unpack_names
-from yaie.base.errors import EngineDied, ModelNotFound, ModelUnsupported, StartupError
-from yaie.base.queries import Blocks, ListBlocks
+from yaie.base.errors import (
+    EngineDied,
+    ModelNotFound,
+    ModelUnsupported,
+    StartupError,
+    UnknownModel,
+)
+from yaie.base.queries import Blocks, ListBlocks, LoadAdapter, UnloadAdapter
 from yaie.base.settings import EngineConfig
 from yaie.base.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 from yaie.client.process_client import ProcessClient
@@ -126,6 +135,29 @@ async def test_closed_requests_free_their_slots_and_compute_nothing(
         await asyncio.sleep(0.5)
         assert num_switches(client.pid) - before <= 1
         assert client.stats.num_steps == stats.num_steps
+
+
+async def test_a_restarted_engine_has_the_adapters_that_are_served(
+    tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tiny_model_dir)
+    for seed, name in enumerate(("all/sql", "all/old", "new")):
+        write_adapter(tmp_path / name, model, seed=seed)
+    async with running(tiny_model_dir, lora=str(tmp_path / "all")) as client:
+        await client.wait_ready(120)
+        await client.ask(LoadAdapter("sql", str(tmp_path / "new"), replaces=True))
+        await client.ask(UnloadAdapter("old"))
+        served = replace(ask("a"), adapter="sql", adapter_path=str(tmp_path / "new"))
+        answer = await drawn(client, served)
+        shutil.rmtree(tmp_path / "all/old")
+        pid = client.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: client.state is not EngineState.READY)
+        await client.wait_ready(120)
+        assert await drawn(client, served) == answer
+        with pytest.raises(UnknownModel, match="'old' is not loaded; this engine has 'sql'"):
+            await client.ask(UnloadAdapter("old"))
 
 
 async def test_a_refusal_is_the_requests_error(tiny_model_dir: Path) -> None:

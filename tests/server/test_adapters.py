@@ -17,7 +17,9 @@ from yaie.api.llm import LLM
 from yaie.base.errors import ConfigError, InvalidRequest, UnknownModel
 from yaie.base.queries import LoadAdapter
 from yaie.base.settings import Settings
+from yaie.models.adapters.adapter_folders import find_adapters
 from yaie.server.app import create_app
+from yaie.server.models.served_adapters import ServedAdapters
 
 PROMPT = [*range(20, 50)]
 GREEDY: dict[str, Any] = {"max_tokens": 6, "temperature": 0, "ignore_eos": True}
@@ -190,6 +192,13 @@ def test_the_admin_loads_and_unloads_adapters(
     assert post("load").is_success
     assert answer(http, "late") == wanted["late"]
     assert post("unload").is_success
+
+
+def test_a_model_that_is_loaded_again_gets_no_unloaded_adapter(adapters: Path) -> None:
+    served = ServedAdapters(f"{adapters / 'served'},late={adapters / 'late'}")
+    assert set(find_adapters(served.setting)) == {"sql", "late"}
+    asyncio.run(served.unload(None, "sql"))
+    assert set(find_adapters(served.setting)) == {"late"}
 
 
 def test_names_are_of_one_model_or_adapter(tiny_model_dir: Path, adapters: Path) -> None:
