@@ -17,6 +17,7 @@ from tests.engine.fake_model import (
 from tests.engine.fake_model import make_prompt as prompt
 from tests.sizes import IS_WHOLE, large, size
 from yaie.attention.plan import StepPlan
+from yaie.base.errors import LogitsNotFinite
 from yaie.engine.scheduled_step import ScheduledStep
 from yaie.kvcache.node_states import NO_STATE
 
@@ -174,3 +175,20 @@ def test_prompts_resume_where_they_part(shared: int, own: int) -> None:
     cached = [bench.requests[f"r{number}"].num_cached for number in range(5)]
     assert cached[0] == 0
     assert cached[2:] == [shared] * 3
+
+
+def test_states_on_a_path_with_non_finite_logits_are_not_used_again() -> None:
+    rng = random.Random(0)
+    bench = StateBench(rng, num_slots=3000, num_states=60, rows=4096)
+    rng.random = lambda: 1.0  # type: ignore[method-assign]  # no step fails
+    for name in ("bad", "good"):
+        bench.add(name, prompt(len(name), 240, shared=200), max_new=30)
+        bench.step()
+    (sequence,) = bench.sequences["bad"]
+    bench._take([bench.scheduler.fail(sequence, LogitsNotFinite("non-finite"))])
+    bench.check()
+    bench.add("next", prompt(2, 260, shared=200), max_new=2)
+    bench.run()
+    bench.expect_all()
+    assert bench.requests["good"].num_cached == 0
+    assert bench.requests["next"].num_cached == 0  # though the tree holds the shared tokens

@@ -103,6 +103,13 @@ class NodeStates:
             self._by_node.setdefault(node, {})[offset] = slot
             self._places[slot] = Checkpoint(node, offset)
 
+    def drop_path(self, node: Node | None) -> None:
+        """Drop every checkpoint from a node up to its root."""
+        while node is not None:
+            for offset in list(self._by_node.get(node, ())):
+                self._drop(node, offset)
+            node = node.parent
+
     def note_use(self, slot: int) -> None:
         """Make a checkpoint the latest used."""
         place = self._places.pop(slot, None)

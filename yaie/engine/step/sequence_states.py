@@ -204,10 +204,12 @@ class SequenceStates:
             self.nodes.keep(*place, held.slot)
 
     def drop(self, sequence: Sequence) -> None:
-        """Give up the state of a sequence: it is not valid."""
+        """Give up the state of a sequence, and the checkpoints on its path: one is not valid."""
         held = self._held.pop(sequence, None)
         if held is not None:
             self.nodes.release(held.slot)
+        if sequence.cursor is not None:
+            self.nodes.drop_path(sequence.cursor.node)
 
 
 def _place_at(path: list[Node], position: int) -> _Place:
