@@ -13,6 +13,7 @@ from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.eviction_log import EvictionLog
 from yaie.kvcache.explain import explain
 from yaie.kvcache.node import Cursor, Node
+from yaie.kvcache.node_states import NodeStates
 from yaie.kvcache.radix_tree import RadixTree
 
 Prefix = tuple[int, ...]
@@ -179,6 +180,17 @@ def test_a_shared_header_is_no_cause() -> None:
     assert (found.cause, found.num_held_elsewhere) == ("other_namespace", 25)
     assert explain(tree, "", range(9), elsewhere=["other"]).cause == "other_namespace"
     assert explain(tree, "", range(9)).cause == "never_seen"  # without leave to look there
+
+
+def test_tokens_elsewhere_count_up_to_a_state() -> None:
+    tree = RadixTree(100)
+    tree.states = NodeStates(4)
+    hold(tree, list(range(40)), "other")
+    assert explain(tree, "", range(40), elsewhere=["other"]).num_held_elsewhere == 0
+    (node,) = tree.nodes()
+    tree.states.keep(node, 30, tree.states.take())
+    found = explain(tree, "", range(40), elsewhere=["other"])
+    assert (found.num_held_elsewhere, found.cause) == (30, "other_namespace")
 
 
 def test_held_continuations_are_shown_by_latest_use() -> None:

@@ -33,7 +33,7 @@ def explain(
     match = tree.match(namespace, tokens)
     goal = len(tokens) - 1  # the last token is computed for its logits in any case
     loss = tree.evicted.loss(namespace, tokens, match.num_known)
-    others = (tree.match(other, tokens).num_computed for other in elsewhere if other != namespace)
+    others = (tree.match(other, tokens).num_resumable for other in elsewhere if other != namespace)
     best_elsewhere = max(others, default=0)
     reaches: dict[Cause, int] = {
         "no_state": match.num_computed if tree.states is not None else 0,
