@@ -191,6 +191,21 @@ def test_the_plan_counts_the_logits_of_prompts(max_running: int, max_step_rows: 
     assert counted.activations - without >= 3 * 4 * rows * SIZES.vocab
 
 
+@pytest.mark.parametrize(("most", "planned"), [(0, 0), (160, 160), (5_000, 1_000)])
+def test_the_plan_reserves_no_state_that_cannot_be_used(most: int, planned: int) -> None:
+    plan = plan_for(
+        EngineConfig(num_slots=4_096, state_bytes=1_000),
+        SIZES,
+        free=10 * GIB,
+        weights=0,
+        kv_bytes_per_token=3072,
+        context_len=4_096,
+        device="cpu",
+        most_state_bytes=most,
+    )
+    assert plan.states == planned
+
+
 def test_sizes_are_shown_in_gib_or_mib() -> None:
     assert format_size(3 * GIB // 2) == "1.50 GiB"
     assert format_size(5 * 1024**2) == "5.0 MiB"

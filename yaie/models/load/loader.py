@@ -19,6 +19,7 @@ from yaie.base.setting_field import LARGEST_SIZE
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import free_bytes
 from yaie.kvcache.pool import bytes_per_token
+from yaie.kvcache.state_pool import LayerStates
 from yaie.models.architecture.layer_shapes import (
     check_layer_types,
     estimate_pool_shapes,
@@ -53,7 +54,7 @@ from yaie.models.load.placement import (
     resolve_dtype,
     set_threads,
 )
-from yaie.models.load.recurrent_limits import check_recurrent, count_states
+from yaie.models.load.recurrent_limits import check_recurrent, count_states, most_state_bytes
 from yaie.models.load.weight_sizes import (
     WeightFormat,
     estimate_dequantized,
@@ -114,8 +115,11 @@ class _Budget:
     target: WeightFormat
     num_recurrent: int  # layers
 
-    def plan(self, kv_bytes_per_token: int) -> MemoryPlan:
-        """Return the memory plan. Raises `NotEnoughMemory`."""
+    def plan(
+        self, kv_bytes_per_token: int, states: Sequence[LayerStates] | None = None
+    ) -> MemoryPlan:
+        """Return the memory plan; `states` once they are known. Raises `NotEnoughMemory`."""
+        most = LARGEST_SIZE if states is None else most_state_bytes(self.config, states)
         return plan_for(
             self.config,
             self.sizes,
@@ -125,7 +129,7 @@ class _Budget:
             context_len=self.target.context_len,
             device=self.target.device.type,
             dequantized=self.dequantized,
-            is_recurrent=self.num_recurrent > 0,
+            most_state_bytes=most if self.num_recurrent else 0,
         )
 
 
@@ -358,7 +362,7 @@ def _inspect(
     specs, states = probe_layers(model, target.device)
     check_layer_types(specs, getattr(source.hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), target.kv_dtype)
-    plan = budget.plan(kv_bytes_per_token)
+    plan = budget.plan(kv_bytes_per_token, states)
     weight_bytes, num_parameters = count_parameters(model, packed=target.is_packed)
     path = source.folder.path
     metadata = ModelMetadata(

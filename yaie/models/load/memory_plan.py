@@ -95,11 +95,12 @@ def plan_for(
     context_len: int,
     device: str,
     dequantized: int = 0,
-    is_recurrent: bool = False,
+    most_state_bytes: int = 0,
 ) -> MemoryPlan:
     """Plan a model's memory under the settings. Raises `NotEnoughMemory`.
 
-    `dequantized`: the largest copy that a step makes from quantized weights.
+    `dequantized`: the largest copy that a step makes from quantized weights. `most_state_bytes`:
+    those that the states of recurrent layers can use.
     """
     activations = dequantized + activation_bytes(
         sizes,
@@ -113,9 +114,10 @@ def plan_for(
             max_model_len=min(context_len, config.num_slots or context_len),
         )
     states = 0
-    if is_recurrent:
+    if most_state_bytes:
         room = max(0, free - weights - activations)
         states = config.state_bytes or min(int(_STATE_SHARE * room), _MOST_STATE_BYTES)
+        states = min(states, most_state_bytes)
     return plan_memory(
         free=free,
         weights=weights,

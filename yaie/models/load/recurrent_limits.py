@@ -38,6 +38,11 @@ def check_recurrent(architecture: str, config: EngineConfig, device: torch.devic
         )
 
 
+def most_state_bytes(config: EngineConfig, layers: Sequence[LayerStates]) -> int:
+    """Return the bytes of the states that may be of use; 0 without recurrent layers."""
+    return _MOST_STATES_PER_SEQUENCE * config.max_running * bytes_per_state(layers)
+
+
 def count_states(config: EngineConfig, layers: Sequence[LayerStates], nbytes: int) -> int:
     """Return the number of states that `nbytes` hold; 0 without recurrent layers.
 
@@ -46,7 +51,7 @@ def count_states(config: EngineConfig, layers: Sequence[LayerStates], nbytes: in
     if not layers:
         return 0
     each = bytes_per_state(layers)
-    count = min(nbytes // each, _MOST_STATES_PER_SEQUENCE * config.max_running)
+    count = min(nbytes, most_state_bytes(config, layers)) // each
     if count < _STATES_PER_SEQUENCE:
         raise NotEnoughMemory(
             f"the states of recurrent layers do not fit: one takes {format_size(each)}, "
