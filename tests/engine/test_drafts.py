@@ -23,7 +23,13 @@ from yaie.engine.drafts.draft_lengths import LEAST_GAIN, RowCosts, choose_length
 from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.drafts.drafter import Drafter, Guess
 from yaie.engine.drafts.text_drafters import OwnText, Prediction
-from yaie.engine.drafts.token_search import LONGEST_MATCH, GrowingText, find_continuation
+from yaie.engine.drafts.token_search import (
+    LONGEST_MATCH,
+    RUN,
+    GrowingText,
+    SeenRuns,
+    find_continuation,
+)
 from yaie.engine.queue.turn_grace import LINGER_S
 from yaie.engine.request import Sequence
 from yaie.engine.scheduled_step import ScheduledStep
@@ -358,6 +364,30 @@ def test_a_search_finds_the_last_of_the_longest_runs(
 ) -> None:
     found = find_continuation(as_tokens(text), as_tokens(end), least)
     assert found == plain_search(text, end, least)
+
+
+@given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 60))
+@settings(deadline=None, max_examples=size(300))
+def test_a_run_that_is_called_new_is_new(text: list[int], taken_over: int) -> None:
+    runs = SeenRuns(as_tokens(text[:taken_over]))
+    for end in range(taken_over, len(text) + 1):
+        runs.extend(text[end - 1 : end] if end > taken_over else [])
+        known = text[:end]
+        is_repeated = plain_search(known, known, RUN) != (0, 0)
+        assert runs.ends_with_known or not is_repeated
+
+
+def test_most_new_runs_are_called_new_in_texts_of_any_length() -> None:
+    rng = random.Random(3)
+    bench = Bench(num_slots=8000)
+    bench.add("r", [rng.randrange(50_000) for _ in range(100)], max_new=5000)
+    (sequence,) = bench.sequences["r"]
+    drafter, seem_known = OwnText(), 0
+    for _ in range(4000):
+        sequence.output.append(rng.randrange(50_000))
+        assert drafter.propose(sequence, 8) is None
+        seem_known += drafter._texts[sequence][1].ends_with_known
+    assert seem_known < 400
 
 
 def test_a_growing_text_equals_a_list() -> None:

@@ -11,11 +11,17 @@ from collections.abc import Collection
 import numpy as np
 
 from yaie.engine.drafts.drafter import Guess
-from yaie.engine.drafts.token_search import LONGEST_MATCH, GrowingText, find_continuation
+from yaie.engine.drafts.token_search import (
+    LONGEST_MATCH,
+    RUN,
+    GrowingText,
+    SeenRuns,
+    find_continuation,
+)
 from yaie.engine.request import Sequence
 from yaie.kvcache.node import Tokens, as_tokens
 
-LEAST_MATCH = 3  # tokens; shorter runs repeat by chance
+LEAST_MATCH = RUN  # shorter runs repeat by chance
 LEAST_IN_PREDICTION = 2
 LEAST_BEFORE_CHANGE = 5  # tokens; a renamed word is a change of one or a few
 _START = -1  # no token: the start of an output and of a prediction
@@ -44,15 +50,18 @@ class OwnText:
     """Guesses from a sequence's own prompt and output."""
 
     def __init__(self) -> None:
-        self._texts: dict[Sequence, GrowingText] = {}
+        self._texts: dict[Sequence, tuple[GrowingText, SeenRuns]] = {}
         self._found: set[Sequence] = set()  # a guess was found for their last token
 
     def propose(self, sequence: Sequence, limit: int) -> Guess | None:
         """Return what followed the last tokens before; at most as many as were equal."""
-        tokens = self._text_of(sequence).view()
-        place, length = find_continuation(tokens, tokens[-LONGEST_MATCH:], LEAST_MATCH)
+        text, runs = self._text_of(sequence)
         was_found = sequence in self._found
         self._found.discard(sequence)
+        if not (was_found or runs.ends_with_known):
+            return None
+        tokens = text.view()
+        place, length = find_continuation(tokens, tokens[-LONGEST_MATCH:], LEAST_MATCH)
         if length:
             self._found.add(sequence)
             # A run that reaches the end repeats with its period.
@@ -62,14 +71,20 @@ class OwnText:
             return None
         return _after_change(tokens[:-1], tokens[-LONGEST_MATCH:], limit, LEAST_BEFORE_CHANGE)
 
-    def _text_of(self, sequence: Sequence) -> GrowingText:
-        text = self._texts.get(sequence)
-        if text is None:
-            text = self._texts[sequence] = GrowingText(sequence.tokens())
+    def _text_of(self, sequence: Sequence) -> tuple[GrowingText, SeenRuns]:
+        found = self._texts.get(sequence)
+        if found is None:
+            text = GrowingText(sequence.tokens())
+            found = self._texts[sequence] = text, SeenRuns(text.view())
+        text, runs = found
         missing = len(sequence.request.prompt) + len(sequence.output) - len(text)
         if missing:
-            text.extend(sequence.output[-missing:])
-        return text
+            added = sequence.output[-missing:]
+            text.extend(added)
+            runs.extend(added)
+        if len(text) > runs.capacity:
+            found = self._texts[sequence] = text, SeenRuns(text.view())
+        return found
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Forget what is known about all other sequences."""

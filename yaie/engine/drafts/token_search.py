@@ -1,18 +1,20 @@
 """Token search: finds the places of a text that continue like a given end. Pure.
 
-A search compares whole arrays, some microseconds for 10,000 tokens, so a text needs no index: it
-costs nothing until a sequence is drafted for.
+A search compares whole arrays, some microseconds for 10,000 tokens, so a text needs no index of
+places. Most ends are new to their text: `SeenRuns` says so without a search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from yaie.kvcache.node import Tokens
 
 LONGEST_MATCH = 32  # tokens that are compared
+RUN = 3  # tokens whose first occurrence `SeenRuns` tells
 
 
 class GrowingText:
@@ -41,6 +43,45 @@ class GrowingText:
     def view(self) -> Tokens:
         """Return the tokens without a copy."""
         return self._tokens[: self._length]
+
+
+class SeenRuns:
+    """The runs of `RUN` tokens in a growing text, by hash: a new one may rarely seem known."""
+
+    __slots__ = ("_before", "_is_known", "_mask", "_seen", "capacity")
+
+    def __init__(self, tokens: Tokens) -> None:
+        """Take over the text so far. Memory: 16 to 32 bytes a token."""
+        self._mask = (1 << max(12, (16 * len(tokens)).bit_length())) - 1
+        self.capacity = (self._mask + 1) // 8  # tokens of the text; in more, new runs seem known
+        self._seen = bytearray(self._mask + 1)
+        wide = tokens.astype(np.int64)
+        places = self._place(wide[:-2], wide[1:-1], wide[2:]) if len(tokens) >= RUN else wide[:0]
+        np.frombuffer(self._seen, dtype=np.uint8)[places[:-1]] = 1
+        self._is_known = bool(len(places)) and self._seen[places[-1]] == 1
+        if len(places):
+            self._seen[places[-1]] = 1
+        self._before: tuple[int, ...] = tuple(tokens[-2:].tolist())
+
+    @property
+    def ends_with_known(self) -> bool:
+        """False if the text's last run is certainly its first of this kind."""
+        return self._is_known
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Append tokens."""
+        for token in tokens:
+            if len(self._before) == RUN - 1:
+                first, second = self._before
+                place = self._place(first, second, token)
+                self._is_known = self._seen[place] == 1
+                self._seen[place] = 1
+            self._before = (*self._before[-1:], token)
+
+    def _place(self, first: Any, second: Any, third: Any) -> Any:
+        """Return the place of a run, or of each run in arrays."""
+        mixed = first * 0x9E3779B + second * 0x85EBCA7 + third * 0xC2B2AE3  # below 2**63
+        return (mixed ^ (mixed >> 15)) & self._mask
 
 
 def find_continuation(text: Tokens, end: Tokens, least: int) -> tuple[int, int]:
