@@ -39,6 +39,7 @@ FLOORS = {
     "yaie.models.load": 15,
     "yaie.models": 15,
     # the engine
+    "yaie.engine.reasoning_budget": 20,
     "yaie.engine.sampling_state": 20,
     "yaie.engine.grammar": 20,
     "yaie.engine.request": 21,

@@ -13,8 +13,9 @@ from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.sampling import task
 from yaie.base.types import Grammar, ReasoningLimit, SamplingParams
 from yaie.engine.grammar.compiler import GrammarCompiler
+from yaie.engine.reasoning_budget import MAX_BEFORE, ReasoningBudget
 from yaie.engine.sampling.cpu_sampler import CpuSampler
-from yaie.engine.sampling_state import MAX_BEFORE, ReasoningBudget, SamplingState
+from yaie.engine.sampling_state import SamplingState
 from yaie.kernels import library_search
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 from yaie.text.tokenizer import load_tokenizer
