@@ -12,8 +12,8 @@ from yaie.base.settings import (
     EngineConfig,
     Settings,
     load_settings,
-    unknown_variables,
 )
+from yaie.base.unknown_variables import unknown_variables
 from yaie.cli.doctor import settings_with_sources
 from yaie.cli.options import warn_of_unknown_variables
 from yaie.kernels import library_search

@@ -12,7 +12,8 @@ from yaie import LLM, AsyncLLM
 from yaie.api.local_engine import engine_config
 from yaie.base.errors import ConfigError
 from yaie.base.renamed_settings import OLD_NAMES, advice_on
-from yaie.base.settings import SETTINGS, EngineConfig, load_settings, unknown_variables
+from yaie.base.settings import SETTINGS, EngineConfig, load_settings
+from yaie.base.unknown_variables import unknown_variables
 from yaie.cli.main import run_command_line
 
 

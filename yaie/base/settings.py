@@ -7,7 +7,6 @@ resolves "auto", and `EngineInfo` reports the result.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +15,12 @@ from typing import Annotated, Any, Literal
 from yaie.base import settings_file
 from yaie.base.embedding_info import Pooling
 from yaie.base.errors import ConfigError, nearest_name_hint
-from yaie.base.renamed_settings import advice_on, old_variables
+from yaie.base.renamed_settings import advice_on
 from yaie.base.server_settings import ServerConfig
 from yaie.base.setting_field import (
-    CLIENT_VARIABLES,
-    ENV_PREFIX,
     LARGEST_COUNT,
     LARGEST_SIZE,
-    LIBRARY_VARIABLES,
     About,
-    is_service_link,
     settings_of,
     variable_value,
 )
@@ -397,23 +392,3 @@ def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, o
     if path is None and (named := variable_value(settings_file.VARIABLE)) is not None:
         path = Path(named)
     return path, {} if path is None else settings_file.read_config_file(path, SETTINGS)
-
-
-def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
-    """Return a warning for each ignored `YAIE_*` variable, with the nearest name.
-
-    Settings in another case, such as `yaie_port`, are ignored too. Service variables set by
-    Kubernetes cause no warning.
-    """
-    environment = dict(os.environ) if environment is None else environment
-    known = {each.variable for each in SETTINGS.values()} | CLIENT_VARIABLES | LIBRARY_VARIABLES
-    warnings = []
-    for name, value in sorted(environment.items()):
-        if name in known or is_service_link(name, value):
-            continue
-        if name.upper() in known:
-            warnings.append(f"{name} was ignored; write {name.upper()}")
-        elif name.startswith(ENV_PREFIX):
-            hint = f"; {advice}" if (advice := advice_on(name)) else nearest_name_hint(name, known)
-            warnings.append(f"{name} is not a setting and was ignored{hint}")
-    return warnings + old_variables(environment)

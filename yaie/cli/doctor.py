@@ -182,7 +182,8 @@ def _check_weights_cache() -> tuple[Status, str]:
 
 
 def _check_settings() -> tuple[Status, str]:
-    from yaie.base.settings import load_settings, unknown_variables
+    from yaie.base.settings import load_settings
+    from yaie.base.unknown_variables import unknown_variables
 
     load_settings()
     unknown = unknown_variables()

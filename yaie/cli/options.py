@@ -11,7 +11,8 @@ import typer
 
 from yaie.base.server_settings import SERVER_SETTINGS
 from yaie.base.setting_field import Setting, read_count
-from yaie.base.settings import ENGINE_SETTINGS, unknown_variables
+from yaie.base.settings import ENGINE_SETTINGS
+from yaie.base.unknown_variables import unknown_variables
 from yaie.cli import terminal
 from yaie.cli.dispatch import ROOT_FLAGS
 from yaie.cli.failures import usage_error

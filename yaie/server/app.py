@@ -34,8 +34,8 @@ from yaie.base.settings import (
     EngineConfig,
     Settings,
     load_settings,
-    unknown_variables,
 )
+from yaie.base.unknown_variables import unknown_variables
 from yaie.client.engine_client import EngineClient
 from yaie.client.engine_process import EngineProcess
 from yaie.client.process_client import ProcessClient
