@@ -23,12 +23,7 @@ from yaie.base.errors import InvariantViolated, RequestFailed, UnknownModel, Yai
 from yaie.base.queries import Answer, Query, TreeView
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
-from yaie.base.types import (
-    ExpectedPrompt,
-    GenerationRequest,
-    Grammar,
-    TokenDelta,
-)
+from yaie.base.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.engine_adapters import EngineAdapters, in_use
@@ -49,6 +44,7 @@ from yaie.engine.sampling.logprobs import prompt_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import ScheduledStep
 from yaie.engine.scheduler import Scheduler
+from yaie.engine.scheduler_stats import read_stats
 from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
 from yaie.kvcache.eviction import make_eviction_policy
@@ -365,30 +361,14 @@ class EngineCore:
     @property
     def stats(self) -> EngineStats:
         """A copy of the current gauges, and the counters since the start."""
-        tree, scheduler, now = self._tree, self.scheduler, time.monotonic()
-        backlog, graphs = scheduler.backlog, self.executor.graphs
-        stats = replace(
-            scheduler.stats,
-            num_waiting=scheduler.num_waiting + len(self._grammars),
-            num_running=len(scheduler.running),
+        graphs = self.executor.graphs
+        stats = read_stats(
+            self.scheduler,
+            time.monotonic(),
+            num_waiting=self.scheduler.num_waiting + len(self._grammars),
             num_expected_prompts=len(self._expected),
             num_replayed_steps=graphs.num_replayed if graphs else 0,
             num_late_captures=self._sampler.num_late_captures,
-            num_free_slots=tree.num_free,
-            num_live_slots=tree.num_live,
-            num_cached_slots=tree.num_cached,
-            num_nodes=tree.num_nodes,
-            num_evicted_nodes=tree.num_evicted_nodes,
-            num_evicted_tokens=tree.num_evicted_tokens,
-            num_used_states=tree.states.num_used if tree.states is not None else 0,
-            num_evicted_states=tree.states.num_evicted if tree.states is not None else 0,
-            num_wanted_again_tokens=tree.wanted_again.in_double,
-            num_kept_by_25_tokens=tree.wanted_again.in_quarter_more,
-            num_kept_by_50_tokens=tree.wanted_again.in_half_more,
-            num_waiting_tokens=backlog.num_prompt_tokens,
-            num_waiting_tenants=backlog.waits.num_waiting_tenants,
-            oldest_wait_s=backlog.oldest_wait_s(now),
-            waits=backlog.waits.report(now),
         )
         self._memory.report(stats)
         return stats
