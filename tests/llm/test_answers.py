@@ -193,7 +193,7 @@ def test_salts_keep_caches_apart(llm: LLM) -> None:
 
 
 def test_a_refused_architecture_is_named_before_its_tokenizer(tmp_path: Path) -> None:
-    config = {"architectures": ["BertModel"], "model_type": "bert"}
+    config = {"architectures": ["DebertaV2Model"], "model_type": "deberta-v2"}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelUnsupported, match="bidirectional"):
+    with pytest.raises(ModelUnsupported, match="DebertaV2Model cannot be served"):
         LLM(str(tmp_path))

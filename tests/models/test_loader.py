@@ -142,7 +142,7 @@ def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "settings", "kind"),
     [
-        (damage(architectures=["BertModel"], model_type="bert"), {}, ModelUnsupported),
+        (damage(architectures=["DebertaV2Model"], model_type="deberta-v2"), {}, ModelUnsupported),
         (damage(quantization_config={"quant_method": "fp8"}), {}, ModelUnsupported),
         (damage(num_attention_heads="many"), {}, ModelUnsupported),
         (damage(num_hidden_layers=0), {}, ModelUnsupported),

@@ -43,7 +43,9 @@ def parts_of(name: str, folder: Path) -> FusedParts:
 
 
 def test_the_document_has_every_family() -> None:
-    assert set(documented()) == set(MODEL_TYPES.values())
+    on_cpus = {entry.model_type for entry in SUPPORTED if entry.recurrent}
+    served = set(MODEL_TYPES.values())
+    assert served - on_cpus <= set(documented()) <= served
 
 
 def check_family(case: Case, folder: Path) -> None:
