@@ -52,6 +52,7 @@ INFO = EngineInfo(
     max_step_rows=64,
     max_running=256,
     max_waiting=4096,
+    max_draft_tokens=8,
 )
 
 

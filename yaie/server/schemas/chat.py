@@ -126,7 +126,7 @@ class ChatBody(GenerationBody):
         dict[str, Any] | None,
         Used(
             "The likely answer, as `type` `content` with a string or text parts as `content`. A "
-            "server with `--speculate` drafts from it; the answer is the same "
+            "server with `--speculate` drafts from it "
             "([speculative decoding](../guides/speculation.md)).",
             example={"type": "content", "content": "The tree"},
         ),

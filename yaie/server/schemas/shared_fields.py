@@ -254,7 +254,7 @@ class GenerationBody(StructuredFields):
         bool | None,
         Extension(
             "Draft tokens of this answer, where the server does "
-            "([speculative decoding](../guides/speculation.md)); the tokens are the same.",
+            "([speculative decoding](../guides/speculation.md#the-same-tokens)).",
             "true",
             example=False,
         ),
