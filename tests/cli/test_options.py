@@ -7,6 +7,7 @@ import inspect
 import math
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,20 @@ def test_counts_are_read_as_people_write_them(text: str, count: int) -> None:
 def test_what_is_no_count_is_refused(text: str) -> None:
     with pytest.raises(typer.BadParameter, match=r"count|whole number"):
         parse_count(text)
+
+
+def test_a_repeated_lora_flag_adds_adapters(tmp_path: Path) -> None:
+    found: list[dict[str, Any]] = []
+    app = typer.Typer()
+
+    @app.command()
+    @settings_options(ENGINE_FLAGS)
+    def command(settings: dict[str, Any]) -> None:
+        found.append(settings)
+
+    app(["--lora", "sql=/a", "--lora", "/b,/c", "--threads", "2"], standalone_mode=False)
+    app([], standalone_mode=False)
+    assert found == [{"lora": "sql=/a,/b,/c", "threads": 2}, {}]
 
 
 def test_only_what_was_typed_is_handed_on() -> None:

@@ -39,6 +39,7 @@ def parse_count(text: str) -> int:
 
 ENGINE_FLAGS = tuple(ENGINE_SETTINGS.values())
 SERVER_FLAGS = tuple(SERVER_SETTINGS.values())
+_JOINED = frozenset({"lora"})  # commas separate their values; a repeated flag adds values
 
 
 def flag_parameter(setting: Setting, *, is_repeated: bool = False) -> inspect.Parameter:
@@ -79,7 +80,8 @@ def settings_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command these flags; it receives the typed ones as one dict, `settings`.
 
-    `repeated`: settings whose flags may be given several times, with lists as values.
+    `repeated`: settings whose flags may be given several times, with lists as values. Values of a
+    repeated --lora are joined by commas.
     """
     wanted = [setting for setting in flags if setting.name not in leave_out]
 
@@ -87,13 +89,16 @@ def settings_options(
         own = inspect.signature(command, eval_str=True).parameters
         kept = [parameter for name, parameter in own.items() if name != "settings"]
         added = [
-            flag_parameter(setting, is_repeated=setting.name in repeated) for setting in wanted
+            flag_parameter(setting, is_repeated=setting.name in {*repeated, *_JOINED})
+            for setting in wanted
         ]
 
         @functools.wraps(command)
         def with_settings(**values: Any) -> None:
             given = {setting.name: values.pop(setting.name) for setting in wanted}
             given = {name: value for name, value in given.items() if value not in (None, [])}
+            for name in _JOINED & given.keys():
+                given[name] = ",".join(given[name])
             command(**values, settings=given)
 
         with_settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ from yaie.process.spawn import gc_paused_then_frozen
 from yaie.server.serving import bind, check_tls, end_at_once, run_server
 
 
-@settings_options((*ENGINE_FLAGS, *SERVER_FLAGS), repeated=("model", "lora"))
+@settings_options((*ENGINE_FLAGS, *SERVER_FLAGS), repeated=("model",))
 def serve(
     name: Annotated[
         str | None,
@@ -122,8 +122,6 @@ def name_models(name: str | None, settings: dict[str, Any]) -> dict[str, Any]:
     named = [each for each in given if is_named(each)]
     if named:
         settings["models"] = ",".join([*named, *filter(None, [settings.get("models")])])
-    if "lora" in settings:
-        settings["lora"] = ",".join(settings["lora"])
     return settings | ({"model": plain[0]} if plain else {})
 
 
