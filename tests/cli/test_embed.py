@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import openai
 import pytest
+from transformers import AutoModel
 
+from tests.adapters import write_adapter
 from tests.embedding_model import make_embedding_model, plain_states, unit
 from tests.server.real_server import Server
 from yaie.cli.embed import read_records
@@ -49,6 +51,24 @@ def test_arguments_and_files_keep_their_order_and_fields(
     np.testing.assert_allclose(found[1]["embedding"], found[3]["embedding"], atol=1e-5)
     states = plain_states(folder)(load_tokenizer(folder).encode("the plan"))
     np.testing.assert_allclose(found[2]["embedding"], unit(states[-1]), atol=1e-4)
+
+
+def test_the_adapter_computes_and_several_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model: Any = AutoModel.from_pretrained(folder)
+    for name in ("a", "b"):
+        write_adapter(tmp_path / name, model, seed=1)
+    typed = ["embed", "the tree", "-m", str(folder), *ENGINE]
+    vectors = []
+    for more in ([], ["--lora", f"a={tmp_path}/a"]):
+        assert run_command_line([*typed, *more]) == 0
+        vectors += [each["embedding"] for each in printed(capsys)]
+    assert vectors[0] != vectors[1]
+    several = ["--lora", f"a={tmp_path}/a", "--lora", f"b={tmp_path}/b"]
+    for command in (typed, ["rerank", "q", "d", *typed[2:]], ["run", "hi", *typed[2:]]):
+        assert run_command_line([*command, *several]) == 2
+        assert "--lora names 2 adapters (a, b)" in capsys.readouterr().err
 
 
 def test_a_pipe_is_read_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

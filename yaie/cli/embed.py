@@ -116,10 +116,11 @@ def _print_part(work: Embed, part: list[Record], num_before: int) -> int:
 
 
 def _here(stack: contextlib.ExitStack, settings: dict[str, Any], options: dict[str, Any]) -> Embed:
-    from yaie.cli.local import load_model
+    from yaie.cli.local import load_model, only_adapter
 
-    llm = stack.enter_context(contextlib.closing(load_model(settings)))
-    return lambda texts: llm.embed(texts, progress=False, **options)
+    loaded = load_model(settings, takes_several_adapters=False)
+    llm = stack.enter_context(contextlib.closing(loaded))
+    return lambda texts: llm.embed(texts, progress=False, lora=only_adapter(llm), **options)
 
 
 def _by_server(

@@ -26,11 +26,16 @@ _SAVING_BEFORE_A_NOTE_S = 0.5
 _SAVING_S = 60.0  # enough for a small model; a server also waits for gigabytes on a slow disk
 
 
-def load_model(settings: dict[str, Any]) -> LLM:
-    """Return an `LLM` made from flags and `YAIE_*` variables; raises their `StartupError`."""
+def load_model(settings: dict[str, Any], *, takes_several_adapters: bool = True) -> LLM:
+    """Return an `LLM` made from flags and `YAIE_*` variables; raises their `StartupError`.
+
+    Without `takes_several_adapters`, several are a usage error.
+    """
     from yaie.base.settings import BUILTIN_MODEL, load_settings
 
     config = load_settings(**settings).engine_config()
+    if not takes_several_adapters:
+        _refuse_several(config.lora)
     given = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     hint = (
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
@@ -45,6 +50,23 @@ def load_model(settings: dict[str, Any]) -> LLM:
         from yaie.api.llm import LLM
 
         return LLM(given.pop("model"), progress=is_shown, **given)
+
+
+def _refuse_several(lora: str) -> None:
+    from yaie.models.adapters.adapter_folders import find_adapters
+
+    names = list(find_adapters(lora))
+    if len(names) > 1:
+        raise usage_error(
+            f"--lora names {len(names)} adapters ({', '.join(names)[:200]})",
+            why="this command computes with one",
+            advice="--lora NAME=FOLDER once, or yaie serve with all and -m NAME",
+        )
+
+
+def only_adapter(llm: LLM) -> str:
+    """Return the name of the one adapter that is loaded; empty for none or several."""
+    return llm.adapters[0].name if len(llm.adapters) == 1 else ""
 
 
 class _Notes(logging.Handler):
@@ -74,10 +96,9 @@ def notes_of_compilation() -> Iterator[None]:
 class ModelAnswers:
     """A model in this process."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._llm = load_model(settings)
-        adapters = self._llm.adapters
-        self._lora = adapters[0].name if len(adapters) == 1 else ""
+    def __init__(self, settings: dict[str, Any], *, takes_several_adapters: bool = True) -> None:
+        self._llm = load_model(settings, takes_several_adapters=takes_several_adapters)
+        self._lora = only_adapter(self._llm)
 
     @property
     def name(self) -> str:

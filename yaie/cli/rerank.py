@@ -23,7 +23,7 @@ from yaie.cli.options import (
 from yaie.cli.run import ApiKey, Url, refuse_engine_flags
 
 if TYPE_CHECKING:
-    from yaie.api.llm import LLM
+    from yaie.api.ranking import Ranking
     from yaie.remote.client import Client
 
 
@@ -89,7 +89,7 @@ def rerank(
                 query, texts, **{name: each for name, each in options.items() if each}
             )
         else:
-            found = _model(stack, settings).rerank(query, texts, **options)
+            found = _rank_here(settings, query, texts, options)
     for result in found.results:
         scored = {"index": result.index, "score": result.score}
         print(json.dumps({**records[result.index], **scored}))
@@ -98,10 +98,13 @@ def rerank(
 _EXAMPLE = 'yaie rerank "What is a radix tree?" -f documents.txt -m MODEL'
 
 
-def _model(stack: contextlib.ExitStack, settings: dict[str, Any]) -> LLM:
-    from yaie.cli.local import load_model
+def _rank_here(
+    settings: dict[str, Any], query: str, texts: list[str], options: dict[str, Any]
+) -> Ranking:
+    from yaie.cli.local import load_model, only_adapter
 
-    return stack.enter_context(contextlib.closing(load_model(settings)))
+    with contextlib.closing(load_model(settings, takes_several_adapters=False)) as llm:
+        return llm.rerank(query, texts, lora=only_adapter(llm), **options)
 
 
 def _server(

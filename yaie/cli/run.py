@@ -113,7 +113,9 @@ def run(
         stack.enter_context(time_limit(timeout))
         text = read_prompt(prompt or [], file or [])  # a slow pipe counts as well
         question: Question = text if raw else conversation(system, text)
-        source = stack.enter_context(open_source(url, api_key, settings, local=local))
+        source = stack.enter_context(
+            open_source(url, api_key, settings, local=local, takes_several_adapters=False)
+        )
         if explain_cache:
             ask_for_explanation(source)
         stream = source.stream(question, options, grammar)
@@ -224,7 +226,12 @@ def print_pieces(pieces: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def open_source(
-    url: str | None, api_key: str | None, settings: dict[str, Any], *, local: bool
+    url: str | None,
+    api_key: str | None,
+    settings: dict[str, Any],
+    *,
+    local: bool,
+    takes_several_adapters: bool = True,
 ) -> Iterator[AnswerSource]:
     """Open the named server, a YAIE server found on this machine, or a model in this process."""
     named = url or os.environ.get("YAIE_BASE_URL")
@@ -240,7 +247,7 @@ def open_source(
     if source is None:
         from yaie.cli.local import ModelAnswers
 
-        source = ModelAnswers(settings)
+        source = ModelAnswers(settings, takes_several_adapters=takes_several_adapters)
     try:
         yield source
     finally:
