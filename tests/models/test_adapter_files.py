@@ -253,10 +253,13 @@ def test_adapters_are_found_by_name_and_in_folders(tmp_path: Path, model: Tree) 
     assert find_adapters("") == {}
     assert find_adapters(f" sql={one}, {tmp_path}/all ,") == {"sql": one, "one": one, "two=2": two}
     assert find_adapters(str(two)) == {"two=2": two}
-    assert find_adapters(str(tmp_path / "all/notes")) == {}
+    assert find_adapters(",") == {}
     for text, words in (
-        ("/nowhere", "is not a folder"),
+        ("/nowhere", "'/nowhere' does not exist"),
+        ("x=/nowhere", "'x=/nowhere' names a folder that does not exist"),
+        (f"{one}/{CONFIG}", "is not a folder"),
         (f"x={tmp_path}", "without adapter_config.json"),
+        (f"{tmp_path}/all/notes", "notes' holds no adapter .no adapter_config.json.; give an"),
         (f"={one}", "must be name=folder"),
         (f"one={two},{one}", "repeats the name 'one'"),
     ):

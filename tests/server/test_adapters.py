@@ -174,6 +174,7 @@ def test_the_admin_loads_and_unloads_adapters(
         ({"lora_name": " "}, "the name ' ' is empty"),
         ({"lora_name": "x", "lora_path": "x" * 5000}, "cannot be read: File name too long"),
         ({"lora_name": "x", "lora_path": str(adapters)}, "give the folder of an adapter"),
+        ({"lora_name": "x", "lora_path": "/nowhere"}, "the folder '/nowhere' does not exist"),
         ({"lora_name": ""}, "lora_name"),
     ):
         refused = post("load", **fields)

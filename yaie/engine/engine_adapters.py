@@ -47,7 +47,7 @@ class EngineAdapters:
         if adapted is None:
             raise InvalidRequest(
                 "this engine computes no adapters: its layers are fused, or it is batch-invariant; "
-                "start it with --lora FOLDER, which may be empty, and without --exact",
+                "start it without --exact, with --lora FOLDER or (to load none yet) --lora ,",
                 param="lora_path",
             )
         if name in self._by_name and not replaces:

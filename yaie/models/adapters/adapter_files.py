@@ -50,6 +50,10 @@ def read_files(name: str, folder: Path, dtype: torch.dtype, device: torch.device
 
 def _read(name: str, folder: Path, dtype: torch.dtype, device: torch.device) -> AdapterFiles:
     path = folder / ADAPTER_CONFIG
+    if not folder.exists():
+        raise ModelUnsupported(
+            f"the folder {str(folder)[:200]!r} does not exist; give the folder of an adapter"
+        )
     if not path.is_file():
         raise ModelUnsupported(
             f"{str(folder)[:200]} has no {ADAPTER_CONFIG}; give the folder of an adapter"

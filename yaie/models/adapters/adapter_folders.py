@@ -86,15 +86,25 @@ def _list_adapters(entry: str) -> list[tuple[str, Path]]:
         if not name or not path:
             raise _wrong(entry, "must be name=folder, such as sql=/adapters/sql")
         folder = Path(path).expanduser()
+        if not folder.exists():
+            raise _wrong(entry, "names a folder that does not exist; give an adapter's folder")
         if not _is_adapter(folder):
             raise _wrong(entry, f"names a folder without {ADAPTER_CONFIG}; give an adapter's")
         return [(name, folder)]
     folder = Path(entry).expanduser()
     if not folder.is_dir():
-        raise _wrong(entry, "is not a folder; give name=folder, or a folder of adapters")
+        state = "is not a folder" if folder.exists() else "does not exist"
+        raise _wrong(entry, f"{state}; give name=folder, or a folder of adapters")
     if _is_adapter(folder):
         return [(folder.resolve().name, folder)]
-    return [(each.name, each) for each in sorted(folder.iterdir()) if _is_adapter(each)]
+    found = [(each.name, each) for each in sorted(folder.iterdir()) if _is_adapter(each)]
+    if not found:
+        raise _wrong(
+            entry,
+            f"holds no adapter (no {ADAPTER_CONFIG}); give an adapter's folder or a folder of "
+            "adapters",
+        )
+    return found
 
 
 def _is_adapter(folder: Path) -> bool:
