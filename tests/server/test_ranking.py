@@ -167,6 +167,7 @@ def test_long_documents_are_refused_or_cut(http: TestClient, llm: LLM, folder: P
     error = http.post("/v1/rerank", json=body).json()["error"]
     assert error["code"] == "context_length_exceeded"
     assert error["param"] == "documents[1]"
+    assert 'the document is too long; shorten it, or set "truncate": true' in error["message"]
     answer = http.post("/v1/rerank", json={**body, "truncate": True}).json()
     cut = prompt_of(llm.tokenizer, QUERY, "tree " * 400)
     end = llm.tokenizer.encode(END, False)
@@ -176,7 +177,7 @@ def test_long_documents_are_refused_or_cut(http: TestClient, llm: LLM, folder: P
     long = {"query": "tree " * 400, "documents": ["a"], "truncate": True}
     for body in (long, {**long, "truncate": False}):
         error = http.post("/v1/rerank", json=body).json()["error"]
-        assert "query has" in error["message"]
+        assert "query has" in error["message"] and "truncate" not in error["message"]
         assert error["param"] == "query"
 
 

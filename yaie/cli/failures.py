@@ -76,6 +76,8 @@ def _show(error: BaseException) -> None:
 def _advice(error: YaieError) -> str:
     if isinstance(error, ConfigError) and error.file is not None:
         return f"yaie config check {error.file}    (yaie config schema has every setting)"
+    if '"truncate"' in error.message:
+        return "a shorter text, or --truncate"
     advice = _ADVICE.get(error.code or "", "")
     is_shortened_by_fewer = error.code == "context_length_exceeded" and error.param == "max_tokens"
     return f"{advice}, or a smaller --max-tokens" if is_shortened_by_fewer else advice

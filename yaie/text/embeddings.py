@@ -8,7 +8,7 @@ from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo
-from yaie.text.tokenizer import Tokenizer
+from yaie.text.tokenizer import Tokenizer, too_long
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,16 +54,17 @@ class Embedder:
         """Return the token ids of a prompt and a text, with the tokenizer's special tokens.
 
         `truncates` cuts the end of a text beyond the context, before a last special token. Raises
-        `InvalidRequest`, or `ContextLengthExceeded` if the text is certainly longer; `name` is its
-        name in errors.
+        `InvalidRequest`, or `ContextLengthExceeded`; `name` is the text's name in errors.
         """
         longest = self._info.max_model_len
         ids = self._tokenizer.encode(
-            prompt + text, max_tokens=None if truncates else longest, name=name
+            prompt + text, max_tokens=None if truncates else longest, name=name, kind="text"
         )
         if self._end is not None and ids[-1:] != [self._end]:
             ids.append(self._end)
-        if truncates and len(ids) > longest:
+        if len(ids) > longest:
+            if not truncates:
+                raise too_long(name, len(ids), longest, "text")
             last = ids[-1:] if ids[-1] in self._tokenizer.special_ids else []
             ids = ids[: longest - len(last)] + last
         return ids

@@ -12,7 +12,7 @@ from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.model_tasks import ranking_of
 from yaie.base.types import EngineInfo
 from yaie.text.content_markers import TextMarkers, find_markers
-from yaie.text.tokenizer import Tokenizer, too_long
+from yaie.text.tokenizer import TextKind, Tokenizer, too_long
 
 # The prompts that the models were trained with.
 _QWEN3_BEGIN = (
@@ -74,12 +74,12 @@ class Ranker:
         excess = len(question.begin) + len(ids) + len(question.end) - self._longest
         if excess > 0:
             if not truncates:
-                raise too_long(name, self._longest + excess, self._longest)
+                raise too_long(name, self._longest + excess, self._longest, "document")
             ids = ids[: len(ids) - excess]
         return question.begin + ids + question.end
 
     def _ask(self, query: str, instruction: str | None, truncates: bool) -> _Question:
-        encode = partial(self._encode, name="query", truncates=truncates)
+        encode = partial(self._encode, name="query", truncates=truncates, kind="query")
         form, lead = self._how.form, ""
         if form == "pair":
             if instruction is not None:
@@ -105,12 +105,14 @@ class Ranker:
             end = encode("\n") + encode(task, name="instruction")
         num_tokens = len(begin) + len(encode(lead)) + len(end)
         if num_tokens >= self._longest:
-            raise too_long("query", num_tokens, self._longest)
+            raise too_long("query", num_tokens, self._longest, "query")
         return _Question(begin, lead, end)
 
-    def _encode(self, text: str, name: str, *, truncates: bool) -> list[int]:
+    def _encode(
+        self, text: str, name: str, *, truncates: bool, kind: TextKind = "document"
+    ) -> list[int]:
         most = None if truncates else self._longest
-        return self._tokenizer.encode_pieces(self._markers.cut(text), most, name)
+        return self._tokenizer.encode_pieces(self._markers.cut(text), most, name, kind)
 
     def _tokens(self, text: str) -> list[int]:
         """Return the token ids of the model's text, with its markers."""

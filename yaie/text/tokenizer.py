@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as FastTokenizer
@@ -27,16 +27,23 @@ _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 
+# What a text is to its model; a text to embed and a document can be truncated.
+TextKind = Literal["prompt", "text", "query", "document"]
+
+
 def tokens_of(name: str, number: int | str) -> str:
     """Return the clause that a prompt, by its name in errors, has a number of tokens."""
     return f"{name} has {number} tokens"
 
 
-def too_long(name: str, least: int, max_tokens: int) -> ContextLengthExceeded:
+def too_long(
+    name: str, least: int, max_tokens: int, kind: TextKind = "prompt"
+) -> ContextLengthExceeded:
     """Return the refusal of a text, by its name in errors, with at least `least` tokens."""
+    fix = ', or set "truncate": true' if kind in ("text", "document") else ""
     return ContextLengthExceeded(
         f"this model's maximum context length is {max_tokens} tokens, but "
-        f"{tokens_of(name, f'at least {least}')}, so the prompt is too long; shorten it",
+        f"{tokens_of(name, f'at least {least}')}, so the {kind} is too long; shorten it{fix}",
         param=name,
     )
 
@@ -59,6 +66,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
         max_tokens: int | None = None,
         name: str = "prompt",
+        kind: TextKind = "prompt",
     ) -> list[int]:
         """Return the token ids of `text`.
 
@@ -66,7 +74,7 @@ class Tokenizer:
         megabytes, `ContextLengthExceeded` for text that certainly has more than `max_tokens`.
         `name` is the text's name in errors.
         """
-        self._check_text(text, max_tokens, name)
+        self._check_text(text, max_tokens, name, kind)
         # The call for a single text would keep the interpreter lock.
         batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
         ids: list[int] = batch[0].ids
@@ -82,12 +90,16 @@ class Tokenizer:
         return self.fast.encode_batch([(first, second)])[0]
 
     def encode_pieces(
-        self, pieces: Sequence[str], max_tokens: int | None = None, name: str = "prompt"
+        self,
+        pieces: Sequence[str],
+        max_tokens: int | None = None,
+        name: str = "prompt",
+        kind: TextKind = "prompt",
     ) -> list[int]:
         """Return the token ids of a text in pieces; no token spans two. Raises as `encode`."""
         if len(pieces) == 1:
-            return self.encode(pieces[0], False, max_tokens, name)
-        self._check_text("".join(pieces), max_tokens, name)
+            return self.encode(pieces[0], False, max_tokens, name, kind)
+        self._check_text("".join(pieces), max_tokens, name, kind)
         anchor = self._anchor
         texts = [pieces[0], *(anchor + piece for piece in pieces[1:])]
         found = self.fast.encode_batch_fast([anchor, *texts], add_special_tokens=False)
@@ -104,7 +116,9 @@ class Tokenizer:
         first, alone = (self.encode(text, False) for text in ("\nx", "x"))
         return "" if first[-len(alone) :] == alone else "\n"
 
-    def _check_text(self, text: str, max_tokens: int | None, name: str) -> None:
+    def _check_text(
+        self, text: str, max_tokens: int | None, name: str, kind: TextKind = "prompt"
+    ) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -113,7 +127,7 @@ class Tokenizer:
                 param=name,
             ) from None
         if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
-            raise too_long(name, least, max_tokens)
+            raise too_long(name, least, max_tokens, kind)
 
     def most_chars(self, max_tokens: int) -> int | None:
         """Return a number of characters that certainly have more tokens; None if unknown."""
