@@ -71,6 +71,19 @@ def test_the_adapter_computes_and_several_are_refused(
         assert "--lora names 2 adapters (a, b)" in capsys.readouterr().err
 
 
+def test_a_long_text_is_named_by_its_number_in_the_whole_input(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("yaie.cli.embed._AT_ONCE", 2)
+    for num_before in (2, 5):
+        lines = b"the tree\n" * num_before + b"tree " * 600
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+        assert run_command_line(["embed", "-m", str(folder), *ENGINE]) == 2
+        said = capsys.readouterr().err
+        assert f"input[{num_before}] has" in said and "so the text is too long" in said
+        assert said.endswith("try: a shorter text, or --truncate\n")
+
+
 def test_a_pipe_is_read_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def piped(data: bytes) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))

@@ -17,7 +17,7 @@ from tests.embedding_model import QUERY, make_embedding_model, plain_states, uni
 from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.base.embedding_info import EmbeddingInfo
-from yaie.base.errors import InvalidRequest, RequestFailed
+from yaie.base.errors import ContextLengthExceeded, InvalidRequest, RequestFailed
 from yaie.base.settings import Settings
 from yaie.remote.client import Client
 from yaie.server.app import create_app
@@ -181,6 +181,12 @@ def test_ollama_and_python_give_the_same_vectors(http: TestClient, llm: LLM) -> 
     assert llm.embed([]).vectors.shape == (0, 0)
     with pytest.raises(InvalidRequest, match="are: 'query', 'document'"):
         llm.embed("x", prompt_name="other")
+    with pytest.raises(ContextLengthExceeded, match=r'text is too long; .* "truncate": true') as no:
+        llm.embed(["a", "b", "tree " * 500])
+    assert no.value.param == "input[2]"
+    with pytest.raises(InvalidRequest, match=r"^input\[1\]: prompt has the token id") as no:
+        llm.embed([[1], [-1]])
+    assert no.value.param == "input[1]"
     with pytest.raises(InvalidRequest, match="generates no text"):
         llm.generate("x")
 
@@ -192,7 +198,10 @@ def test_a_client_joins_the_parts_of_a_list(
 
     def answer(self: Client, route: str, body: dict[str, Any], call: object) -> Any:
         sent.append(len(body["input"]))
-        return http.post(route, json=body).json()
+        reply = http.post(route, json=body).json()
+        if error := reply.get("error"):
+            raise ContextLengthExceeded(error["message"], param=error["param"])
+        return reply
 
     monkeypatch.setattr(Client, "_ask", answer)
     monkeypatch.setattr("yaie.remote.client.MOST_TEXTS", 2)
@@ -201,6 +210,9 @@ def test_a_client_joins_the_parts_of_a_list(
     assert sorted(sent) == [1, 2]
     assert np.abs(found.vectors - llm.embed(texts, dimensions=8).vectors).max() < TOLERANCE
     assert found.prompt_tokens == llm.embed(texts).prompt_tokens
+    with pytest.raises(ContextLengthExceeded, match=r"but input\[3\] has") as refused:
+        Client("http://localhost:1").embed([*texts, "tree " * 500])
+    assert refused.value.param == "input[3]"
 
 
 def test_an_aborted_text_is_no_empty_vector() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from yaie.api.embedding import Embeddings, Texts, list_texts, stack
-from yaie.api.prompt_kinds import naming_index
+from yaie.api.embedding import Embeddings, Texts, is_list_of_ids, list_texts, stack
+from yaie.api.prompt_kinds import naming_entry
 from yaie.api.prompts import ReadPrompt
 from yaie.api.request_maker import CallOptions, RequestMaker
 from yaie.base.errors import YaieError
@@ -31,10 +31,12 @@ class EmbeddingCall:
         prompt = self._embedder.prompt(prompt_name)
         self.answers: dict[str, Answer] = {}
         listed = list_texts(texts)
+        is_list = not (isinstance(texts, str) or is_list_of_ids(texts))
         for index, text in enumerate(listed):
-            with naming_index(index, len(listed)):
+            name = f"input[{index}]" if is_list else "input"
+            with naming_entry(name):
                 if isinstance(text, str):
-                    ids = self._embedder.encode(text, prompt, truncates=truncate)
+                    ids = self._embedder.encode(text, prompt, truncates=truncate, name=name)
                     read = ReadPrompt(text, tuple(ids))
                 else:
                     read = maker.reader.read_prompt(text)

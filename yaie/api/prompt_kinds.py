@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
@@ -20,6 +21,7 @@ Prompt = str | Sequence[int] | Mapping[str, Any]
 Message = Mapping[str, Any]
 OnePrompt = str | Sequence[int] | Sequence[Message]
 
+_ENTRY = re.compile(r"(\w+)\[(\d+)\]")
 _BYTES = (bytes, bytearray)  # they iterate as integers but are meant as text
 
 
@@ -52,9 +54,41 @@ def naming_index(index: int, count: int) -> Iterator[None]:
         yield
     except InvalidRequest as error:
         if count > 1:
-            error.message = f"prompt {index}: {error.message}"
-            error.args = (error.message,)
+            _reword(error, f"prompt {index}: {error.message}", error.param)
         raise
+
+
+@contextlib.contextmanager
+def naming_entry(name: str) -> Iterator[None]:
+    """Add an entry's name, such as `input[7]`, to an `InvalidRequest` that lacks it."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.param != name and name.endswith("]"):
+            _reword(error, f"{name}: {error.message}", name)
+        raise
+
+
+@contextlib.contextmanager
+def shifting_index(num_before: int) -> Iterator[None]:
+    """Correct the index of a wrong entry, such as `input[7]`, for a part of a list.
+
+    `num_before`: the list's entries before the part.
+    """
+    try:
+        yield
+    except InvalidRequest as error:
+        found = _ENTRY.match(error.param or "")
+        if num_before and found:
+            name = f"{found[1]}[{int(found[2]) + num_before}]"
+            param = name + found.string[found.end() :]
+            _reword(error, error.message.replace(found[0], name), param)
+        raise
+
+
+def _reword(error: InvalidRequest, message: str, param: str | None) -> None:
+    error.message, error.param = message, param
+    error.args = (message,)
 
 
 def plain_prompt(prompt: object) -> str | tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaie.api.prompt_kinds import naming_index
+from yaie.api.prompt_kinds import naming_entry
 from yaie.api.prompts import ReadPrompt
 from yaie.api.ranking import RankedDocument, Ranking, Scores
 from yaie.api.request_maker import CallOptions, RequestMaker
@@ -34,7 +34,7 @@ class RankingCall:
         for index, (query, document) in enumerate(pairs):
             name = f"documents[{index}]"
             ids = self._ranker.encode(query, document, instruction, truncates=truncate, name=name)
-            with naming_index(index, len(pairs)):
+            with naming_entry(name):
                 read = ReadPrompt(document, tuple(ids))
                 request = maker.pooled(read, "score", options)
                 self.answers[request.request_id] = maker.answer(request, read)

@@ -102,8 +102,11 @@ def embed(
 
 def _print_part(work: Embed, part: list[Record], num_before: int) -> int:
     """Print the lines of a part; return their number. Raises the model's or server's error."""
+    from yaie.api.prompt_kinds import shifting_index
+
     try:
-        found = work([record["text"] for record in part])
+        with shifting_index(num_before):
+            found = work([record["text"] for record in part])
     except YaieError:
         if num_before:
             terminal.warn(f"the vectors of {num_before:,} texts are printed; a later text failed")

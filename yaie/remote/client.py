@@ -20,6 +20,7 @@ from yaie.api.prompt_kinds import (
     is_conversation,
     is_list_of_prompts,
     naming_index,
+    shifting_index,
 )
 from yaie.api.prompt_output import PromptOutput
 from yaie.api.ranking import Ranking, Scores
@@ -160,12 +161,17 @@ class Client:
         """Return the calls that embed the texts, part by part."""
         listed = list_texts(texts)
         given = {name: each for name, each in fields.items() if each is not None}
-        parts = [listed[at : at + MOST_TEXTS] for at in range(0, len(listed), MOST_TEXTS)]
-        return [partial(self._embed, part, given) for part in parts]
+        starts = range(0, len(listed), MOST_TEXTS)
+        return [partial(self._embed, listed, start, given) for start in starts]
 
-    def _embed(self, texts: list[Any], fields: Mapping[str, Any], call: Exchange) -> Embeddings:
-        body = {"input": [each if isinstance(each, str) else list(each) for each in texts]}
-        reply = self._ask("/v1/embeddings", {**body, "encoding_format": "base64", **fields}, call)
+    def _embed(
+        self, listed: list[Any], start: int, fields: Mapping[str, Any], call: Exchange
+    ) -> Embeddings:
+        texts = listed[start : start + MOST_TEXTS]
+        inputs = [each if isinstance(each, str) else list(each) for each in texts]
+        body = {"input": inputs, "encoding_format": "base64", **fields}
+        with shifting_index(start):
+            reply = self._ask("/v1/embeddings", body, call)
         try:
             return read_embeddings(reply, len(texts))
         except ValueError:
