@@ -11,7 +11,7 @@ import pytest
 
 from yaie.base.errors import ConfigError
 from yaie.base.served_models import engine_configs
-from yaie.base.settings import SETTINGS, load_settings
+from yaie.base.settings import SETTINGS, EngineConfig, load_settings
 from yaie.base.settings_file import SUFFIXES
 from yaie.cli.config import settings_schema
 from yaie.cli.main import run_command_line
@@ -47,6 +47,18 @@ def test_keywords_win_over_variables_and_those_over_the_file(
     found = load_settings(max_waiting=400)
     assert (found.num_slots, found.max_running, found.max_waiting) == (64, 30, 400)
     assert found.port == 1
+
+
+def test_the_number_of_drafts_may_be_an_integer(tmp_path: Path) -> None:
+    for suffix, text in ((".toml", "speculate = 8"), (".yaml", "speculate: 8")):
+        assert load_settings(write(tmp_path, text, suffix)).speculate == "8"
+    config = EngineConfig(speculate=8)
+    assert config == EngineConfig(speculate="8")
+    assert config.max_draft_tokens == 8
+    for wrong in (0, 65, -1, True, 2.0):
+        with pytest.raises(ConfigError, match="speculate is"):
+            EngineConfig(speculate=wrong)  # type: ignore[arg-type]
+    assert settings_schema()["properties"]["speculate"]["type"] == ["string", "integer"]
 
 
 def test_models_may_be_a_table(tmp_path: Path) -> None:

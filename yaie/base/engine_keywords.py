@@ -57,7 +57,7 @@ class SettingKeywords(TypedDict, total=False):
     threads: int | None
     attention_backend: AttentionBackendName
     exact: bool
-    speculate: str
+    speculate: str | int
     audit: bool
     weights_cache: str
     weights_cache_bytes: int

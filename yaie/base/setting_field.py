@@ -50,6 +50,7 @@ class Setting:
     about: About
     choices: tuple[str, ...]
     is_optional: bool  # None is allowed
+    takes_integers: bool = False  # as text
 
     @property
     def flag(self) -> str:
@@ -105,7 +106,7 @@ class Setting:
 
     def _find_violation(self, value: object) -> str | None:
         """Return the requirement that `value` violates."""
-        if value is None and self.is_optional:
+        if (value is None and self.is_optional) or (type(value) is int and self.takes_integers):
             return None
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
@@ -134,7 +135,8 @@ def settings_of(cls: type) -> dict[str, Setting]:
 def _setting(name: str, hint: Any, default: object) -> Setting:
     hint, about = get_args(hint)
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    (kind,) = [option for option in options if option is not type(None)]
+    kind, *others = [option for option in options if option is not type(None)]
+    assert others in ([], [int]), name
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     return Setting(
         name=name,
@@ -143,6 +145,7 @@ def _setting(name: str, hint: Any, default: object) -> Setting:
         about=about,
         choices=choices,
         is_optional=type(None) in options,
+        takes_integers=bool(others),
     )
 
 

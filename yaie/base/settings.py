@@ -228,7 +228,7 @@ class EngineConfig:
         bool, About("batch-invariant logits: the same bits in any batch, cold or warm; slower")
     ] = False
     speculate: Annotated[
-        str,
+        str | int,
         About("speculative decoding: off, auto, or the maximum draft tokens per sequence and step"),
     ] = "off"
     audit: Annotated[bool, About("check internal invariants after every step; slow")] = False
@@ -245,7 +245,9 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         for name, each in ENGINE_SETTINGS.items():
-            each.check(getattr(self, name))
+            each.check(value := getattr(self, name))
+            if each.takes_integers:
+                object.__setattr__(self, name, str(value))
         if not self.model.strip():  # as a path it would be the working directory
             raise ConfigError(
                 f"model is empty; give a folder, a repository id or {BUILTIN_MODEL!r}",
@@ -275,7 +277,8 @@ class EngineConfig:
         """Most draft tokens of one sequence in a step; 0 without speculative decoding."""
         if self.speculate == "auto":
             return AUTO_DRAFT_TOKENS
-        return int(self.speculate) if self.speculate.isdecimal() else 0
+        wanted = str(self.speculate)
+        return int(wanted) if wanted.isdecimal() else 0
 
     @property
     def is_calibrated(self) -> bool:

@@ -132,7 +132,7 @@ def settings_schema() -> dict[str, Any]:
         limits["exclusiveMinimum"] = setting.about.above
         kind |= {key: value for key, value in limits.items() if value is not None}
         if setting.kind is str and not setting.choices:
-            kind["type"] = ["string", "array"]
+            kind["type"] = ["string", "integer" if setting.takes_integers else "array"]
         if setting.is_optional:
             kind = {"anyOf": [kind, {"type": "null"}]}
         if setting.kind is int:  # settings files take sizes with units, such as 16G

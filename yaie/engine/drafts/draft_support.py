@@ -18,6 +18,6 @@ def supported_speculation(config: EngineConfig, device_type: str, *, is_recurren
     elif device_type != "cpu":
         reason = f"speculative decoding runs on CPUs only, and the device is {device_type}"
     else:
-        return config.speculate
+        return str(config.speculate)
     log.warning("--speculate %s has no effect: %s", config.speculate, reason)
     return "off"
