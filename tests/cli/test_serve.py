@@ -18,8 +18,10 @@ import requests
 from huggingface_hub import constants
 
 from tests.cli.conftest import Cli
+from tests.embedding_model import make_embedding_model
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT
+from tests.ranking_model import make_reranker
 from yaie.base.advised_error import AdvisedError
 from yaie.base.errors import ModelNotFound, ModelUnsupported
 from yaie.base.served_models import engine_configs
@@ -93,6 +95,30 @@ def test_the_banner_promises_the_model_and_warns_of_raw_text(
     assert "will serve builtin when it is loaded (see /readiness)" in builtin
     assert "/v1/completions (plain continuation) returns poor text" in builtin
     assert "will serve someone/model" in other and "poor text" not in other
+
+
+def test_the_banner_has_a_request_that_the_model_answers(
+    tiny_model_dir: Path, cached: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    embeds = make_embedding_model(tiny_model_dir, tmp_path / "embed")
+    ranks = make_reranker(tiny_model_dir, tmp_path / "tiny-reranker")
+    with serving.bind("127.0.0.1", 0) as listener:
+        for model, route, field in (
+            (str(embeds), "/v1/embeddings", '"input": "What is'),
+            (str(ranks), "/v1/rerank", '"documents": ["A tree'),
+            (str(cached), "/v1/chat/completions", '"messages": [{"role": "user"'),
+            ("someone/model", "/v1/chat/completions", '"messages"'),
+            ("someone/other", "/v1/chat/completions", '"messages"'),
+        ):
+            settings = Settings(model=model)
+            serving.introduce(settings, engine_configs(settings), listener)
+            (line,) = (x for x in capsys.readouterr().err.splitlines() if "try: curl" in x)
+            assert f"{route} -H" in line and field in line, model
+        shutil.copy(embeds / "modules.json", cached)
+        shutil.copytree(embeds / "1_Pooling", cached / "1_Pooling")
+        settings = Settings(model="someone/model")
+        serving.introduce(settings, engine_configs(settings), listener)
+        assert "/v1/embeddings" in capsys.readouterr().err
 
 
 def test_a_quiet_log_level_leaves_out_the_banner(capsys: pytest.CaptureFixture[str]) -> None:

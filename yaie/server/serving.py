@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import json
 import logging
 import os
 import resource
@@ -143,14 +144,14 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
     when = "when it is loaded" if len(configs) == 1 else "when they are loaded"
     when = "at the first request" if settings.lazy_load else f"{when} (see /readiness)"
     key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.has_keys else ""
-    question = '[{"role": "user", "content": "What is a radix tree?"}]'
-    body = f'{{"model": "{name}", "messages": {question}}}'
+    route, fields = _example_of(configs[0])
+    body = json.dumps({"model": name, **fields}, ensure_ascii=False)
     page = page_address(settings, listener)
     lines = [
         ("info", f"YAIE on {scheme}://{shown}:{port}{root} will serve {names} {when}"),
         (
             "info",
-            f"try: curl {scheme}://{reachable}:{port}/v1/chat/completions{key} "
+            f"try: curl {scheme}://{reachable}:{port}{route}{key} "
             f"-H 'Content-Type: application/json' -d '{body}'",
         ),
     ]
@@ -165,6 +166,36 @@ def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: soc
     if not settings.has_keys and host not in ("127.0.0.1", "::1"):
         lines.append(("warning", "any client that reaches this port may use it; set --api-key"))
     _show_lines(settings, lines)
+
+
+def _example_of(config: EngineConfig) -> tuple[str, dict[str, object]]:
+    """Return route and body fields of a request that the model can answer, by its files.
+
+    A chat for files that are not on this machine yet, or that are refused later.
+    """
+    from yaie.models.files.checkpoint import read_config
+    from yaie.models.files.model_index import CATALOGUE
+    from yaie.models.files.pooling_files import read_embedding
+    from yaie.models.files.ranking_files import read_ranking
+    from yaie.models.files.revisions import split_revision
+    from yaie.models.files.snapshots import find_snapshot
+
+    question = "What is a radix tree?"
+    with contextlib.suppress(YaieError, OSError, ValueError):
+        named = Path(config.model).expanduser()
+        name, revision = split_revision(config.source)
+        listed = CATALOGUE.get(name)
+        repository = name if listed is None else listed.repository
+        folder = named if named.is_dir() else find_snapshot(repository, revision).path
+        if folder is not None and folder.is_dir():
+            embedding = read_embedding(folder, config.pooling, 0)
+            ranking = read_ranking(folder, read_config(folder), config.pooling)
+            if ranking is not None and not ranking.info.generates:
+                documents = ["A tree of prefixes", "A table of hashes"]
+                return "/v1/rerank", {"query": question, "documents": documents}
+            if embedding is not None and not embedding.generates:
+                return "/v1/embeddings", {"input": question}
+    return "/v1/chat/completions", {"messages": [{"role": "user", "content": question}]}
 
 
 def _show_lines(settings: Settings, lines: Sequence[tuple[str, str]]) -> None:
