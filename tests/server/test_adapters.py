@@ -167,15 +167,16 @@ def test_the_admin_loads_and_unloads_adapters(
     }
     assert answer(http, "late") == wanted["late"]
     for fields, words in (
-        ({}, "the name 'late' is in use"),
-        ({"lora_name": "m"}, "the name 'm' is in use"),
+        ({}, "the name 'late' is in use; send \"load_inplace\": true to replace the adapter"),
+        ({"lora_name": "m"}, "the name 'm' is in use; choose another name"),
         ({"lora_name": "m:latest"}, "the name 'm' is in use"),
         ({"lora_name": "late:latest", "load_inplace": True}, "the name 'late' is in use"),
         ({"lora_name": " "}, "the name ' ' is empty"),
         ({"lora_name": "x", "lora_path": "x" * 5000}, "cannot be read: File name too long"),
         ({"lora_name": "x", "lora_path": str(adapters)}, "give the folder of an adapter"),
         ({"lora_name": "x", "lora_path": "/nowhere"}, "the folder '/nowhere' does not exist"),
-        ({"lora_name": ""}, "lora_name"),
+        ({"lora_name": ""}, "lora_name must not be empty"),
+        ({"lora_path": ""}, "lora_path must not be empty"),
     ):
         refused = post("load", **fields)
         assert refused.status_code == 400, fields

@@ -121,6 +121,8 @@ def refusal(error: ValidationError) -> InvalidRequest:
         reason = "is required"
     elif kind == "string_too_long":
         reason = f"must have at most {limits['max_length']} characters"
+    elif kind == "string_too_short" and limits["min_length"] == 1:
+        reason = "must not be empty"
     elif kind == "too_long" and "max_length" in limits:  # ours has another limit in it
         number, most = limits["actual_length"], limits["max_length"]
         reason = f"has {number} entries; at most {most} are allowed"

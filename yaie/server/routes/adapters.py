@@ -37,8 +37,11 @@ async def load_adapter(request: Request) -> Response:
     taken = known.intersection(spellings(name))
     may_replace = body.load_inplace and taken == {name} and name in model.adapters
     if taken and not may_replace:
+        fix = "choose another name"
+        if name in model.adapters:
+            fix = f'send "load_inplace": true to replace the adapter, unload it, or {fix}'
         raise InvalidRequest(
-            f"the name {min(taken)!r} is in use; unload the adapter, or choose another name",
+            f"the name {min(taken)!r} is in use; {fix}",
             param="lora_name",
         )
     model.check_available()
