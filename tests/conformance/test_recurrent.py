@@ -16,8 +16,10 @@ from tests.conformance.recurrent import (
 )
 from tests.engine.asking import ask, run
 from tests.sizes import large, size
-from yaie.base.errors import ConfigError, NotEnoughMemory
+from yaie.base.errors import ConfigError, InvalidRequest, NotEnoughMemory
 from yaie.base.queries import ExplainPrompt, Explanation
+from yaie.base.types import GenerationRequest, SamplingParams
+from yaie.cli.failures import show_failure
 from yaie.engine.core import EngineCore
 
 _BY_DEFAULT = {"qwen3.5", "lfm2"}
@@ -107,18 +109,25 @@ def test_prompts_of_one_step_share_their_rows(recurrent: RecurrentSubject) -> No
     core.close()
 
 
-def test_refusals(recurrent: RecurrentSubject) -> None:
+def test_refusals(recurrent: RecurrentSubject, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match="omit --exact"):
         recurrent.core(exact=True)
     with pytest.raises(ConfigError, match="omit --lora"):
         recurrent.core(lora="a=/nowhere")
-    with pytest.raises(NotEnoughMemory, match="at least --state-bytes"):
+    with pytest.raises(NotEnoughMemory, match="at least --state-bytes") as refused:
         recurrent.core(state_bytes=recurrent.state_bytes)
+    show_failure(refused.value)
+    said = capsys.readouterr().err
+    assert said.endswith("try: a larger --state-bytes, or omit it\n") and "0.0 MiB" not in said
 
 
 def test_few_states_limit_the_running_sequences(recurrent: RecurrentSubject) -> None:
     core = recurrent.core(state_bytes=5 * recurrent.state_bytes)
-    assert core.info.max_running == 2
+    assert (core.info.max_running, core.info.num_states) == (2, 5)
+    sampling = SamplingParams(n=3)
+    wide = GenerationRequest(request_id="a", prompt_token_ids=(5,), sampling=sampling)
+    with pytest.raises(InvalidRequest, match=r"at most 2 sequences .* a larger --state-bytes"):
+        core.add(wide)
     core.close()
 
 

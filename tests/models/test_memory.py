@@ -206,9 +206,11 @@ def test_the_plan_reserves_no_state_that_cannot_be_used(most: int, planned: int)
     assert plan.states == planned
 
 
-def test_sizes_are_shown_in_gib_or_mib() -> None:
+def test_sizes_are_shown_in_a_unit_that_fits() -> None:
     assert format_size(3 * GIB // 2) == "1.50 GiB"
     assert format_size(5 * 1024**2) == "5.0 MiB"
+    assert format_size(9 * 512) == "4.5 KiB"
+    assert format_size(1000) == "1000 bytes"
 
 
 def resident(path: Path) -> int:

@@ -382,6 +382,7 @@ class EngineInfo:
     eviction: str
     max_step_rows: int
     max_running: int  # live sequences
+    num_states: int = 0  # slots for the states of recurrent layers; 0 without such layers
     max_draft_tokens: int = 0  # of one sequence in a step; 0 without speculative decoding
     max_waiting: int  # waiting requests beyond those that fit; more are rejected
     max_waiting_tokens: int = 0  # queued prompt tokens beyond one step; 0 disables the limit

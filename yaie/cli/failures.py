@@ -78,6 +78,8 @@ def _advice(error: YaieError) -> str:
         return f"yaie config check {error.file}    (yaie config schema has every setting)"
     if '"truncate"' in error.message:
         return "a shorter text, or --truncate"
+    if isinstance(error, NotEnoughMemory) and error.param == "state_bytes":
+        return "a larger --state-bytes, or omit it"
     advice = _ADVICE.get(error.code or "", "")
     is_shortened_by_fewer = error.code == "context_length_exceeded" and error.param == "max_tokens"
     return f"{advice}, or a smaller --max-tokens" if is_shortened_by_fewer else advice

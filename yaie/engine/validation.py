@@ -47,9 +47,14 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
                 param=name,
             )
     if sampling.n > max_running:
+        fix = (
+            "; send a smaller n, or start it with a larger --state-bytes or --max-running"
+            if info.num_states
+            else ""
+        )
         raise InvalidRequest(
             f"n is {sampling.n}, but this server runs at most {max_running} sequences "
-            f"(max_running)",
+            f"(max_running){fix}",
             param="n",
         )
     room = info.max_model_len - len(prompt)

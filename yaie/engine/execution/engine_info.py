@@ -54,6 +54,7 @@ def describe_engine(
         eviction=config.eviction,
         max_step_rows=config.max_step_rows,
         max_running=config.max_running,
+        num_states=loaded.num_states,
         max_draft_tokens=config.max_draft_tokens,
         max_waiting=config.max_waiting,
         max_waiting_tokens=config.max_waiting_tokens,

@@ -65,8 +65,13 @@ class MemoryPlan:
 
 
 def format_size(nbytes: int) -> str:
-    """Return a size in GiB or MiB, as text."""
-    return f"{nbytes / GIB:.2f} GiB" if nbytes >= GIB else f"{nbytes / _MIB:.1f} MiB"
+    """Return a size in GiB, MiB, KiB or bytes, as text."""
+    if nbytes >= GIB:
+        return f"{nbytes / GIB:.2f} GiB"
+    for unit, size in (("MiB", _MIB), ("KiB", 1024)):
+        if nbytes >= size:
+            return f"{nbytes / size:.1f} {unit}"
+    return f"{nbytes} bytes"
 
 
 def activation_bytes(sizes: ModelSizes, *, max_step_rows: int, max_logit_rows: int) -> int:
