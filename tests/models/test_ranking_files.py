@@ -1,4 +1,4 @@
-"""What makes a folder a reranker, and the scores of kinds that `test_ranking.py` has not."""
+"""Folders that are rerankers, and scores of kinds that `test_ranking.py` lacks."""
 
 from __future__ import annotations
 
