@@ -18,7 +18,7 @@ from tokenizers import AddedToken, normalizers
 from tests.light_transformers import needs_light_transformers
 from tests.text.small_tokenizers import TEXT, write_byte_level
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
-from yaie.text.tokenizer import Tokenizer, load_tokenizer
+from yaie.text.tokenizer import Tokenizer, encode_start, load_tokenizer
 
 
 @pytest.mark.parametrize("text", [*TEXT, "", " ", "\x00", "🙂", "a" * 5000])
@@ -188,3 +188,26 @@ def test_text_needs_no_torch(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+@given(st.text(st.sampled_from("".join(TEXT)), max_size=60), st.integers(1, 6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_start_has_the_tokens_of_the_text(
+    byte_level: Tokenizer, sentencepiece_like: Tokenizer, text: str, longest: int
+) -> None:
+    for tokenizer in (byte_level, sentencepiece_like):
+        start = encode_start(tokenizer.encode, text * 40, longest)
+        whole = tokenizer.encode(text * 40)
+        assert start[:longest] == whole[:longest]
+        assert len(start) > longest or start == whole
+
+
+def test_of_megabytes_that_are_cut_a_start_is_encoded(byte_level: Tokenizer) -> None:
+    lengths: list[int] = []
+
+    def encode(text: str) -> list[int]:
+        lengths.append(len(text))
+        return byte_level.encode(text)
+
+    assert len(encode_start(encode, "many words " * 100_000, 100)) > 100
+    assert sum(lengths) < 10_000

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from yaie.base.embedding_info import EmbeddingInfo, Pooling
 from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo
-from yaie.text.tokenizer import Tokenizer, too_long
+from yaie.text.tokenizer import Tokenizer, encode_start, too_long
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,9 +58,11 @@ class Embedder:
         `InvalidRequest`, or `ContextLengthExceeded`; `name` is the text's name in errors.
         """
         longest = self._info.max_model_len
-        ids = self._tokenizer.encode(
-            prompt + text, max_tokens=None if truncates else longest, name=name, kind="text"
-        )
+        encode = partial(self._tokenizer.encode, name=name, kind="text")
+        if truncates:
+            ids = encode_start(encode, prompt + text, longest)
+        else:
+            ids = encode(prompt + text, max_tokens=longest)
         if self._end is not None and ids[-1:] != [self._end]:
             ids.append(self._end)
         if len(ids) > longest:

@@ -12,7 +12,7 @@ from yaie.base.errors import InvalidRequest, RequestFailed
 from yaie.base.model_tasks import ranking_of
 from yaie.base.types import EngineInfo
 from yaie.text.content_markers import TextMarkers, find_markers
-from yaie.text.tokenizer import TextKind, Tokenizer, too_long
+from yaie.text.tokenizer import TextKind, Tokenizer, encode_start, too_long
 
 # The prompts that the models were trained with.
 _QWEN3_BEGIN = (
@@ -111,8 +111,12 @@ class Ranker:
     def _encode(
         self, text: str, name: str, *, truncates: bool, kind: TextKind = "document"
     ) -> list[int]:
-        most = None if truncates else self._longest
-        return self._tokenizer.encode_pieces(self._markers.cut(text), most, name, kind)
+        def encode(part: str, most: int | None = None) -> list[int]:
+            return self._tokenizer.encode_pieces(self._markers.cut(part), most, name, kind)
+
+        if truncates:
+            return encode_start(encode, text, self._longest)
+        return encode(text, self._longest)
 
     def _tokens(self, text: str) -> list[int]:
         """Return the token ids of the model's text, with its markers."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ from yaie.process.spawn import module_command, module_environment
 from yaie.text.convert import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
+_START_CHARS = 16  # of a token; most tokens are shorter
+_SETTLED_TOKENS = 64  # before the end of a start, tokens are those of the whole text
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 
@@ -46,6 +48,21 @@ def too_long(
         f"{tokens_of(name, f'at least {least}')}, so the {kind} is too long; shorten it{fix}",
         param=name,
     )
+
+
+def encode_start(encode: Callable[[str], list[int]], text: str, longest: int) -> list[int]:
+    """Return the token ids of `text`, or of a start of it that has well above `longest`.
+
+    A text that is cut to the context is not encoded whole: megabytes take seconds and a gigabyte.
+    The last tokens of a start may differ from the text's, so the start has some more.
+    """
+    num_chars = _START_CHARS * longest
+    while num_chars < len(text):
+        ids = encode(text[:num_chars])
+        if len(ids) > longest + _SETTLED_TOKENS:
+            return ids
+        num_chars *= 4
+    return encode(text)
 
 
 class Tokenizer:
