@@ -11,13 +11,14 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.test_about import BROWSER
-from yaie.base.errors import AuthenticationFailed
+from yaie.base.errors import AuthenticationFailed, Overloaded
 from yaie.base.queries import TreeView, ViewedNode
 from yaie.base.stats import EngineStats
 from yaie.server.http.http_errors import NotFound
 from yaie.server.http.middleware import PAGE_FOLDER
 from yaie.server.ui.series import LENGTH, Series
 from yaie.server.ui.shown_nodes import NodeTexts, changes, rows_of, share_of_others
+from yaie.server.ui.tree_feed import Page, TreeFeed
 from yaie.server.ui.viewer import Viewer, is_on_this_machine, viewer_of
 from yaie.text.tokenizer import Tokenizer
 
@@ -123,6 +124,20 @@ def test_a_viewer_sees_its_own_part(make_app: MakeApp) -> None:
     assert viewer_of(request_of(remote, client="10.0.0.7")) == Viewer(None, None, False, False)
     shown = make_app(ui=True, ui_show_text=True)[0].app
     assert viewer_of(request_of(shown, client="10.0.0.7")).shows_text
+
+
+def test_a_keys_pages_leave_room_for_other_keys_and_the_admin() -> None:
+    feed: Any = TreeFeed(None, None, None)  # type: ignore[arg-type]
+    ada, bob = (Viewer(name, name, is_admin=False, shows_text=True) for name in ("ada", "bob"))
+    admin = Viewer(None, None, is_admin=True, shows_text=True)
+    feed._pages |= {Page(ada) for _ in range(16)}
+    with pytest.raises(Overloaded, match="16 pages of this API key are open; close one"):
+        feed.check_room(ada)
+    feed.check_room(bob)
+    feed._pages |= {Page(EVERYONE) for _ in range(48)}
+    with pytest.raises(Overloaded, match="64 pages are open; close one"):
+        feed.check_room(bob)
+    feed.check_room(admin)
 
 
 def view_of(tokenizer: Tokenizer) -> TreeView:

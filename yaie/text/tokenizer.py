@@ -25,7 +25,7 @@ from yaie.text.convert import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _START_CHARS = 16  # of a token; most tokens are shorter
-_SETTLED_TOKENS = 64  # before the end of a start, tokens are those of the whole text
+_SETTLED_TOKENS = 64  # before the last of a start, which the rest of the text may change
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 

@@ -64,7 +64,7 @@ async def events(request: Request) -> Response:
     viewer = viewer_of(request)
     pages: Pages = request.app.state.pages
     feed = pages.feed(request.query_params.get("model"))
-    feed.check_room()
+    feed.check_room(viewer)
     return StreamingResponse(feed.events(viewer), headers=_SAFE, media_type=EVENTS)
 
 

@@ -41,6 +41,7 @@ _SHARE = 200  # seconds of the engine for each second of views
 _NOW_S = 0.5  # between two events with numbers
 _ASK_S = 10.0
 _MOST_PAGES = 64
+_MOST_OF_A_TENANT = 16  # pages: the rest is for other keys
 _MOST_WAITING = 16  # events that a slow page may leave unread
 _SHOWN_CALLS = 12
 _MOST_NAME_CHARS = 64
@@ -109,10 +110,17 @@ class TreeFeed:
         finally:
             self._pages.discard(page)
 
-    def check_room(self) -> None:
-        """Raise `Overloaded` if too many pages are open."""
-        if len(self._pages) >= _MOST_PAGES:
-            raise Overloaded(f"{_MOST_PAGES} pages are open; close one")
+    def check_room(self, viewer: Viewer) -> None:
+        """Raise `Overloaded` if too many pages are open, a tenant's or all.
+
+        Pages of tenants take no room from an administrator's pages.
+        """
+        num_open = sum(page.viewer == viewer for page in self._pages)
+        if viewer.tenant is not None and num_open >= _MOST_OF_A_TENANT:
+            raise Overloaded(f"{num_open} pages of this API key are open; close one")
+        num_counted = num_open if viewer.is_admin else len(self._pages)
+        if num_counted >= _MOST_PAGES:
+            raise Overloaded(f"{num_counted} pages are open; close one")
 
     def close(self) -> None:
         """End every page."""
