@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from yaie.base.errors import InvalidRequest
 from yaie.base.model_tasks import ranking_of
-from yaie.base.types import EngineInfo, GenerationRequest, SamplingParams
+from yaie.base.types import EngineInfo
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.checks import MAX_NAMED_IGNORED, check_limits, list_without_effect
+from yaie.server.requests.checks import check_limits
+from yaie.server.requests.pooled_call import make_pooled_call
 from yaie.server.schemas.ranking import RankingBody, RerankBody, ScoreBody
 from yaie.text.ranking import Ranker
 from yaie.text.tokenizer import Tokenizer
 
 MAX_DOCUMENTS = 2048
 MAX_TOKENS, MAX_CONTEXTS = 2**21, 16  # of all prompts of a request: the larger of both
-_SAMPLING = SamplingParams(max_tokens=1)  # without effect: nothing is sampled
 
 Pairs = dict[str, tuple[str, str]]  # query and document, by the document's name in errors
 
@@ -35,12 +33,10 @@ def make_ranking_call(
     body: RankingBody, pairs: Pairs, tokenizer: Tokenizer, info: EngineInfo, caller: Caller
 ) -> Call:
     """Translate a body and its pairs. Raises `InvalidRequest` or a subclass."""
-    is_rerank = isinstance(body, RerankBody)
     most, num_tokens = max(MAX_TOKENS, MAX_CONTEXTS * info.max_model_len), 0
     ranker = Ranker(tokenizer, info)
-    response_id = f"{'rerank' if is_rerank else 'score'}-{uuid.uuid4().hex}"
-    requests = []
-    for at, (name, (query, document)) in enumerate(pairs.items()):
+    prompts = []
+    for name, (query, document) in pairs.items():
         ids = ranker.encode(
             query, document, body.instruction, truncates=bool(body.truncate), name=name
         )
@@ -53,34 +49,9 @@ def make_ranking_call(
                 f"{most} are allowed; send fewer documents in one request",
                 param=name.partition("[")[0],
             )
-        requests.append(
-            GenerationRequest(
-                request_id=f"{response_id}-{at}" if at else response_id,
-                prompt_token_ids=tuple(ids),
-                sampling=_SAMPLING,
-                tenant=caller.tenant,
-                owner=caller.owner,
-                cache_salt=body.cache_salt or "",
-                priority=caller.limit_priority(body.priority or 0),
-                queue_timeout_s=body.queue_timeout_s,
-                pooling="score",
-                adapter=caller.adapter,
-                adapter_path=caller.adapter_path,
-            )
-        )
-    return Call(
-        response_id=response_id,
-        created=int(time.time()),
-        model=caller.model or info.model,
-        requests=tuple(requests),
-        sampling=_SAMPLING,
-        stream=False,
-        include_usage=False,
-        return_token_ids=False,
-        ignored=tuple(list_without_effect(body, info.policy)[:MAX_NAMED_IGNORED]),
-        body=body,
-        ranking=ranking_of(info),
-    )
+        prompts.append(ids)
+    prefix = "rerank" if isinstance(body, RerankBody) else "score"
+    return make_pooled_call(body, prompts, info, caller, prefix=prefix, ranking=ranking_of(info))
 
 
 def rerank_pairs(body: RerankBody) -> Pairs:
