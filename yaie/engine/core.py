@@ -144,7 +144,11 @@ class EngineCore:
         if request.request_id in self.scheduler or request.request_id in self._grammars:
             raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
         try:
+            scheduler = self.scheduler
+            places = scheduler.num_free_places
+            displaced = scheduler.backlog.make_room(request, self._config, places)
             made = self._make_request(request)
+            self._pending += scheduler.displace(displaced)
             if request.grammar is None or self._grammars.add(made, request.grammar):
                 self.scheduler.add(made)
         except Exception as error:
@@ -190,8 +194,6 @@ class EngineCore:
         return self.scheduler.has_work or bool(self._pending or self._grammars)
 
     def _make_request(self, request: GenerationRequest) -> Request:
-        scheduler = self.scheduler
-        scheduler.backlog.check_room(request, self._config, scheduler.num_free_places)
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
         namespace = self.adapters.namespace_of(request)
         is_whole = self.info.execution == "encoder"

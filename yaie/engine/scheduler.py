@@ -73,7 +73,7 @@ class Scheduler:
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
-        self.backlog = Backlog(queue_timeout_s)  # work of the requests in `waiting`
+        self.backlog = Backlog(queue_timeout_s, weights)  # work of the requests in `waiting`
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self.requests: dict[str, Request] = {}  # alive, oldest first
@@ -153,6 +153,13 @@ class Scheduler:
         if isinstance(sequence, PromptPass):
             sequence = sequence.request.sequences[0]  # it would report the result of the pass
         return self._end(sequence, "error", error=error)
+
+    def displace(self, requests: SequenceOf[Request]) -> list[TokenDelta]:
+        """End waiting requests that yield their room in a full queue to another tenant."""
+        deltas: list[TokenDelta] = []
+        for request in requests:
+            deltas += self._end_live(request.sequences, "error", self.backlog.make_displacement())
+        return deltas
 
     def end_overdue(self) -> list[TokenDelta]:
         """End requests beyond their queue timeout, and answers whose late grammar has ended."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from yaie.base.errors import Overloaded, QueueTimedOut
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
 from yaie.base.types import GenerationRequest
+from yaie.engine.queue.tenant_queues import TenantQueues
 from yaie.engine.queue.wait_stats import WaitTracker
 from yaie.engine.request import Request
 
@@ -76,12 +77,13 @@ class ServiceRate:
 class Backlog:
     """The requests that wait for admission: their work together, and the end of their patience."""
 
-    def __init__(self, timeout_s: float = 0.0) -> None:
-        """`timeout_s`: longest wait for any request; 0 sets no limit."""
+    def __init__(self, timeout_s: float = 0.0, weights: Mapping[str, float] | None = None) -> None:
+        """`timeout_s`: longest wait for any request; 0 sets no limit. `weights`: of tenants."""
         self.rate = ServiceRate(lambda: bool(self._waiting) or self._had_overdue)
         self._timeout_s = timeout_s or math.inf
         self.waits = WaitTracker()
         self._waiting: dict[Request, None] = {}  # in order of arrival
+        self._by_tenant = TenantQueues(weights)
         self._deadlines: list[tuple[float, int, Request]] = []  # heap; may have gone requests
         self._had_overdue = False  # after the last admission
         self.num_sequences = 0
@@ -92,6 +94,7 @@ class Backlog:
         """Add a request that begins to wait."""
         self._count(request, 1)
         self._waiting[request] = None
+        self._by_tenant.add(request)
         self.waits.arrive(request)
         if (limit_s := self.limit_s(request)) < math.inf:
             deadline = (request.arrived_s + limit_s, request.arrival, request)
@@ -103,32 +106,49 @@ class Backlog:
             return
         self._count(request, -1)
         del self._waiting[request]
+        self._by_tenant.remove(request)
         self.waits.leave(request)
         if len(self._deadlines) > 64 + 2 * len(self._waiting):
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiting]
             heapq.heapify(self._deadlines)
 
-    def check_room(
+    def make_room(
         self, request: GenerationRequest, config: EngineConfig, num_free_places: int
-    ) -> None:
-        """Raise `Overloaded` if a new request finds the queue full.
+    ) -> list[Request]:
+        """Return the waiting requests that a new one displaces: of tenants with more of them.
 
         Between two steps all new requests wait, so requests that the next step can admit do not
         count against `max_waiting`, nor one step's rows against `max_waiting_tokens`. A request
-        finds room in an empty queue, however long its prompt is.
+        finds room in an empty queue, however long its prompt is. Raises `Overloaded` if the queue
+        is full and no tenant has more in it.
         """
+        counts, excess_requests, excess_tokens = [], 0, 0
         waiting, limit = len(self._waiting), config.max_waiting
         if waiting >= limit and self.num_sequences >= limit + num_free_places:
-            raise self._full(f"{waiting} waiting, max_waiting={limit}")
+            excess_requests = 1
+            counts.append(f"{waiting} waiting, max_waiting={limit}")
         tokens, limit = self.num_prompt_tokens, config.max_waiting_tokens
-        total = tokens + len(request.prompt_token_ids)
-        if limit and waiting and total > limit + config.max_step_rows:
-            raise self._full(f"{tokens} prompt tokens waiting, max_waiting_tokens={limit}")
+        excess = tokens + len(request.prompt_token_ids) - limit - config.max_step_rows
+        if limit and waiting and excess > 0:
+            excess_tokens = excess
+            counts.append(f"{tokens} prompt tokens waiting, max_waiting_tokens={limit}")
+        if not counts:
+            return []
+        displaced = self._by_tenant.choose_displaced(
+            request.tenant, len(request.prompt_token_ids), excess_requests, excess_tokens
+        )
+        if displaced is None:
+            raise self._full(counts[0])
+        return displaced
 
-    def _full(self, counts: str) -> Overloaded:
+    def make_displacement(self) -> Overloaded:
+        """Return the error of a waiting request that was displaced."""
+        return self._full("other tenants have fewer requests in it")
+
+    def _full(self, reason: str) -> Overloaded:
         after_s = self.retry_after_s
         return Overloaded(
-            f"the waiting queue is full ({counts}); retry in {after_s:.0f} s",
+            f"the waiting queue is full ({reason}); retry in {after_s:.0f} s",
             retry_after_s=after_s,
         )
 

@@ -1,0 +1,140 @@
+"""Room in a full queue: for a tenant with less in it than others, at their cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.asking import Answers, MakeCore, ask, tokens_of
+from yaie.base.errors import InvalidRequest, Overloaded
+from yaie.base.settings import EngineConfig
+from yaie.base.tenants import BATCHES
+from yaie.base.types import GenerationRequest
+from yaie.engine.core import EngineCore
+from yaie.engine.queue.queue_limits import Backlog
+from yaie.engine.request import Request
+
+from .fake_model import FakeSampling
+
+
+def add(core: EngineCore, name: str, tenant: str, length: int = 20, **sampling: object) -> None:
+    request = ask(name, tokens_of(hash(name) % 1000, length), **sampling)  # type: ignore[arg-type]
+    core.add(replace(request, tenant=tenant))
+
+
+def finish(core: EngineCore) -> Answers:
+    answers = Answers()
+    while core.has_work:
+        answers.take(core.step())
+    return answers
+
+
+def test_a_tenant_that_fills_the_queue_keeps_nobody_out(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=4, max_running=1)
+    for number in range(5):  # one more than may wait: the next step has a place
+        add(core, f"ada {number}", "ada")
+    for number in range(2):
+        add(core, f"bob {number}", "bob")
+    with pytest.raises(Overloaded):  # each has half of the queue
+        add(core, "bob 2", "bob")
+    with pytest.raises(Overloaded):
+        add(core, "ada 5", "ada")
+    answers = finish(core)
+    for name in ("ada 4", "ada 3"):
+        error = answers.last(name).error
+        assert error is not None
+        assert (error.status, error.code) == (429, "overloaded")
+        assert "other tenants have fewer requests in it" in error.message
+        assert error.retry_after_s
+    for name in ("ada 0", "ada 1", "ada 2", "bob 0", "bob 1"):
+        assert len(answers.tokens(name)) == 6
+    assert core.stats.num_waiting == core.stats.num_waiting_tokens == 0
+
+
+def test_a_bad_request_displaces_nothing(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=1, max_running=1)
+    for number in range(2):
+        add(core, f"ada {number}", "ada")
+    with pytest.raises(InvalidRequest):
+        add(core, "bob", "bob", n=5)
+    answers = finish(core)
+    assert all(len(answers.tokens(f"ada {number}")) == 6 for number in range(2))
+
+
+def test_room_in_tokens(make_core: MakeCore) -> None:
+    """A step takes 16 tokens and 60 may wait."""
+    core = make_core(max_waiting_tokens=60, max_step_rows=16, max_running=1)
+    add(core, "first", "ada", 40)
+    core.step()
+    for number in range(3):
+        add(core, f"ada {number}", "ada", 25)
+    add(core, "bob", "bob", 30)  # displaces two: 25 + 25 + 25 + 30 are 29 more than the limit
+    assert core.stats.num_waiting_tokens == 25 + 30
+    with pytest.raises(Overloaded, match="prompt tokens waiting"):
+        add(core, "eve", "eve", 35)  # more than anyone has
+    answers = finish(core)
+    assert [name for (name, _), deltas in answers.deltas.items() if deltas[-1].error] == [
+        "ada 2",
+        "ada 1",
+    ]
+
+
+def make(tenant: str, name: str) -> tuple[GenerationRequest, Request]:
+    given = GenerationRequest(request_id=name, prompt_token_ids=(1, 2), tenant=tenant)
+    return given, Request(given, namespace="", max_new_tokens=1, samplings=[FakeSampling()])
+
+
+def arrive(backlog: Backlog, tenant: str, name: str, limit: int) -> list[Request] | None:
+    """Return the displaced requests; None if the new one is refused."""
+    given, request = make(tenant, name)
+    try:
+        displaced = backlog.make_room(given, EngineConfig(max_waiting=limit), 0)
+    except Overloaded:
+        return None
+    for each in displaced:
+        backlog.remove(each)
+    backlog.add(request)
+    return displaced
+
+
+@given(st.lists(st.sampled_from("aaaaaaaaabbbcd"), max_size=80), st.integers(1, 12))
+@settings(deadline=None, max_examples=100)
+def test_nobody_is_refused_below_a_fair_share(arrivals: list[str], limit: int) -> None:
+    """Against a plain count: the queue never exceeds its limit, and who has least gets in."""
+    backlog = Backlog()
+    waiting: dict[str, list[str]] = {tenant: [] for tenant in "abcd"}
+    for number, tenant in enumerate(arrivals):
+        name = f"r{number}"
+        total = sum(map(len, waiting.values()))
+        most = max(len(each) for each in waiting.values())
+        displaced = arrive(backlog, tenant, name, limit)
+        if total < limit:
+            assert displaced == []
+        elif most > len(waiting[tenant]) + 1:
+            assert displaced is not None
+            (loser,) = displaced
+            assert len(waiting[loser.tenant]) == most
+            assert waiting[loser.tenant].pop() == loser.request_id, "its newest"
+        else:
+            assert displaced is None
+            continue
+        waiting[tenant].append(name)
+        assert sum(map(len, waiting.values())) <= limit
+
+
+def test_weights_divide_a_full_queue() -> None:
+    """A batch yields to every live request."""
+    backlog = Backlog(weights=EngineConfig(tenant_weights="ada=3").weights)
+    for number in range(8):
+        assert arrive(backlog, BATCHES, f"line {number}", 8) == []
+    for number in range(7):
+        assert arrive(backlog, "bob", f"bob {number}", 8) != []
+    for number in range(6):
+        displaced = arrive(backlog, "ada", f"ada {number}", 8)
+        assert displaced is not None
+        assert [each.tenant for each in displaced] == [BATCHES if number == 0 else "bob"]
+    assert arrive(backlog, "ada", "more", 8) is None
+    assert arrive(backlog, "bob", "more", 8) is None
