@@ -16,6 +16,7 @@ from tests.server.scripted_client import ScriptedClient
 from yaie.base.settings import Settings
 from yaie.base.types import EngineState
 from yaie.server.app import create_app
+from yaie.server.requests import prompt_tokens
 from yaie.text.chat_template import ChatTemplate
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
@@ -158,6 +159,40 @@ def test_more_than_the_context_is_counted(http: TestClient) -> None:
     body = {"messages": [{"role": "user", "content": "the plan " * 500}]}
     assert post(http, "/v1/count_tokens", body)["count"] > 500
     assert post(http, "/v1/messages/count_tokens", body)["input_tokens"] > 500
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tokenize",
+        "/v1/cache/explain",
+        "/v1/chat/completions",
+        "/v1/completions",
+        "/v1/count_tokens",
+        "/v1/messages/count_tokens",
+        "/v1/responses/input_tokens",
+    ],
+)
+def test_a_text_far_beyond_the_limit_is_refused(
+    http: TestClient, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is four contexts, and at least 131,072 tokens."""
+    monkeypatch.setattr(prompt_tokens, "_LEAST_MOST_TOKENS", 512)
+    text = "the plan " * 4000
+    chat: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
+    bodies = [{"prompt": text}, chat]
+    if path == "/v1/responses/input_tokens":
+        bodies = [{"input": text}]
+    elif "messages" in path or "chat" in path:
+        bodies = [chat]
+    elif path == "/v1/completions":
+        bodies = [{"prompt": text}]
+    for body in bodies:
+        if "completions" in path:
+            body["truncate_prompt_tokens"] = 8
+        response = http.post(path, json=body)
+        assert response.status_code == 400, response.text
+        assert "at most 1024 are counted or truncated; send it in parts" in response.text
 
 
 def test_unread_fields_are_named(http: TestClient) -> None:

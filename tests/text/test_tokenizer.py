@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +19,7 @@ from tokenizers import AddedToken, normalizers
 from tests.light_transformers import needs_light_transformers
 from tests.text.small_tokenizers import TEXT, write_byte_level
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
-from yaie.text.tokenizer import Tokenizer, encode_start, load_tokenizer
+from yaie.text.tokenizer import TextKind, Tokenizer, encode_start, load_tokenizer
 
 
 @pytest.mark.parametrize("text", [*TEXT, "", " ", "\x00", "🙂", "a" * 5000])
@@ -98,6 +99,51 @@ def test_a_text_that_cannot_fit_is_not_encoded(byte_level: Tokenizer) -> None:
         byte_level.encode(text, max_tokens=100, name="prompt[2]")
     assert caught.value.param == "prompt[2]"
     assert len(byte_level.encode(text, max_tokens=10**6)) > 1000
+
+
+class Watched:
+    """A fast tokenizer that counts the characters it encodes."""
+
+    def __init__(self, fast: Any) -> None:
+        self.fast = fast
+        self.num_chars = 0
+
+    def encode_batch_fast(self, texts: list[str], **options: bool) -> Any:
+        self.num_chars += sum(map(len, texts))
+        return self.fast.encode_batch_fast(texts, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fast, name)
+
+
+@pytest.mark.parametrize("kind", ["prompt", "long prompt"])
+def test_of_a_text_without_known_length_only_a_start_is_encoded(
+    sentencepiece_like: Tokenizer, kind: TextKind
+) -> None:
+    fast = sentencepiece_like.fast
+    watched = sentencepiece_like.fast = Watched(fast)  # type: ignore[assignment]
+    try:
+        for encode in (sentencepiece_like.encode, sentencepiece_like.encode_pieces):
+            watched.num_chars = 0
+            text = "the radix tree " * 20_000
+            given: Any = text if encode == sentencepiece_like.encode else [text, "b"]
+            with pytest.raises(ContextLengthExceeded, match=r"has at least \d{3,4} tokens"):
+                encode(given, max_tokens=100, kind=kind)
+            assert 0 < watched.num_chars < 8000
+    finally:
+        sentencepiece_like.fast = fast
+
+
+@given(st.lists(st.sampled_from(["the ", "radix", "\n", "  ", "🙂", "e\u0301", "1"]), min_size=40))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_text_of_as_many_tokens_as_allowed_is_encoded(
+    byte_level: Tokenizer, sentencepiece_like: Tokenizer, parts: list[str]
+) -> None:
+    """Also one with so many characters a token that its start was encoded before."""
+    for tokenizer in (byte_level, sentencepiece_like):
+        text = " " * 2000 + "".join(parts)
+        ids = tokenizer.encode(text)
+        assert tokenizer.encode(text, max_tokens=len(ids)) == ids
 
 
 @pytest.mark.timeout(60)

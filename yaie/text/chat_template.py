@@ -43,7 +43,7 @@ from yaie.text.template_renderer import (
     TemplateFault,
     template_parts,
 )
-from yaie.text.tokenizer import Tokenizer, too_long
+from yaie.text.tokenizer import TextKind, Tokenizer, too_long
 from yaie.text.turn_rules import TurnRules, find_rules
 
 # Variables that the renderer sets, and arguments of transformers' renderer.
@@ -125,12 +125,14 @@ class ChatTemplate:
         )
         return self.encode(prompt, max_tokens)
 
-    def encode(self, prompt: ChatPrompt, max_tokens: int | None = None) -> list[int]:
+    def encode(
+        self, prompt: ChatPrompt, max_tokens: int | None = None, kind: TextKind = "prompt"
+    ) -> list[int]:
         """Return a prompt's token ids.
 
         Raises `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
         """
-        return self._tokenizer.encode_pieces(prompt.pieces, max_tokens, "messages")
+        return self._tokenizer.encode_pieces(prompt.pieces, max_tokens, "messages", kind)
 
     def reads(self, name: str) -> bool:
         """Return True if the template reads this variable, or shows tools as text."""

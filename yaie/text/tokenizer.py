@@ -29,8 +29,9 @@ _SETTLED_TOKENS = 64  # before the last of a start, which the rest of the text m
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 
-# What a text is to its model; a text to embed and a document can be truncated.
-TextKind = Literal["prompt", "text", "query", "document"]
+# What a text is to its model; a text to embed and a document can be truncated. A long prompt may
+# exceed the context: it is truncated, or its tokens are counted.
+TextKind = Literal["prompt", "text", "query", "document", "long prompt"]
 
 
 def tokens_of(name: str, number: int | str) -> str:
@@ -42,10 +43,16 @@ def too_long(
     name: str, least: int, max_tokens: int, kind: TextKind = "prompt"
 ) -> ContextLengthExceeded:
     """Return the refusal of a text, by its name in errors, with at least `least` tokens."""
+    number = tokens_of(name, f"at least {least}")
+    if kind == "long prompt":
+        return ContextLengthExceeded(
+            f"{number}; at most {max_tokens} are counted or truncated; send it in parts",
+            param=name,
+        )
     fix = ', or set "truncate": true' if kind in ("text", "document") else ""
     return ContextLengthExceeded(
         f"this model's maximum context length is {max_tokens} tokens, but "
-        f"{tokens_of(name, f'at least {least}')}, so the {kind} is too long; shorten it{fix}",
+        f"{number}, so the {kind} is too long; shorten it{fix}",
         param=name,
     )
 
@@ -88,7 +95,7 @@ class Tokenizer:
         """Return the token ids of `text`.
 
         Raises `InvalidRequest` for text that UTF-8 cannot encode, and, before the long encoding of
-        megabytes, `ContextLengthExceeded` for text that certainly has more than `max_tokens`.
+        megabytes, `ContextLengthExceeded` for text with many more than `max_tokens`.
         `name` is the text's name in errors.
         """
         self._check_text(text, max_tokens, name, kind)
@@ -143,8 +150,24 @@ class Tokenizer:
                 "the text has an unpaired surrogate, which is not a character; send valid Unicode",
                 param=name,
             ) from None
-        if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
+        if max_tokens is not None and (least := self._count_some(text, max_tokens)) > max_tokens:
             raise too_long(name, least, max_tokens, kind)
+
+    def _count_some(self, text: str, max_tokens: int) -> int:
+        """Return a lower bound for the number of tokens in `text`, at little cost.
+
+        It exceeds `max_tokens` if the text has many more. Megabytes take a thread ten seconds, so
+        longer and longer starts are encoded first.
+        """
+        if (least := self._least_tokens(text)) > max_tokens:
+            return least
+        num_chars = _START_CHARS * max_tokens
+        while num_chars < len(text) and least <= max_tokens:
+            start = text[:num_chars].rstrip()  # a token may absorb the spaces before it
+            batch = self.fast.encode_batch_fast([start], add_special_tokens=False)
+            least = len(batch[0].ids) - _SETTLED_TOKENS
+            num_chars *= 4
+        return least
 
     def most_chars(self, max_tokens: int) -> int | None:
         """Return a number of characters that certainly have more tokens; None if unknown."""

@@ -10,9 +10,10 @@ from yaie.base.types import MAX_SEQUENCES_PER_REQUEST, EngineInfo
 from yaie.server.requests.checks import MAX_STOP_CHARS
 from yaie.server.schemas.completions import CompletionBody
 from yaie.server.schemas.shared_fields import GenerationBody
-from yaie.text.tokenizer import Tokenizer, tokens_of
+from yaie.text.tokenizer import TextKind, Tokenizer, tokens_of
 
 _INT64 = 2**63
+_LEAST_MOST_TOKENS, _MAX_CONTEXTS = 2**17, 4  # the larger: about a second's work
 
 
 class Prompts:
@@ -41,14 +42,24 @@ class Prompts:
         max_tokens: int | None,
         longest: int | None = None,
     ) -> list[int]:
-        """Return a prompt's token ids. Raises as `encode`, if certainly over `longest`."""
+        """Return a prompt's token ids. Raises as `encode`, if far over `longest`.
+
+        A prompt without `longest`, or to be truncated, is limited by `most_tokens`.
+        """
         kept = self.find_kept(body, max_tokens)
         if isinstance(prompt, str):
             adds = body.add_special_tokens is not False
-            ids = self._tokenizer.encode(prompt, adds, longest if kept is None else None, name)
+            limit = self.limit(longest if kept is None else None)
+            ids = self._tokenizer.encode(prompt, adds, limit[0], name, limit[1])
         else:
             ids = self.token_ids(prompt, name)
         return ids if kept is None else ids[kept]
+
+    def limit(self, longest: int | None) -> tuple[int, TextKind]:
+        """Return a prompt's most tokens and its kind; without `longest` it is a long prompt."""
+        if longest is not None:
+            return longest, "prompt"
+        return most_tokens(self._info), "long prompt"
 
     def find_kept(self, body: GenerationBody, max_tokens: int | None) -> slice | None:
         """Return which of a prompt's tokens to keep; None keeps all.
@@ -109,6 +120,11 @@ class Prompts:
                 f"{body.min_tokens}; shorten the prompt or lower min_tokens to {room}",
                 param="min_tokens",
             )
+
+
+def most_tokens(info: EngineInfo) -> int:
+    """Return the most tokens of a text that is counted, listed or truncated."""
+    return max(_LEAST_MOST_TOKENS, _MAX_CONTEXTS * info.max_model_len)
 
 
 def reserve_tokens(max_tokens: int | None, max_model_len: int) -> int:

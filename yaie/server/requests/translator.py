@@ -235,12 +235,12 @@ class Translator:
     ) -> list[int]:
         """Return the token ids of a conversation's prompt.
 
-        Raises `InvalidRequest` if they are certainly more than `longest`.
+        Raises `ContextLengthExceeded` if they are many more than `longest`.
         """
         body = conversation.body
         max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
         kept = self.prompts.find_kept(body, max_tokens)
-        ids = self._chat.encode(prompt, longest if kept is None else None)
+        ids = self._chat.encode(prompt, *self.prompts.limit(longest if kept is None else None))
         return ids if kept is None else ids[kept]
 
     def completion(self, body: CompletionBody) -> Call:
