@@ -195,6 +195,16 @@ def test_a_wrong_field_is_named(
     assert set(answer) == {"error"} and fault in answer["error"]
 
 
+@pytest.mark.parametrize("fields", [{"format": 0.5}, {"think": []}, {"keep_alive": "soon"}])
+@PATHS
+def test_a_body_without_a_prompt_is_checked_too(
+    shared_http: TestClient, path: str, fields: dict[str, Any]
+) -> None:
+    response = shared_http.post(path, json={"stream": False, **fields})
+    assert response.status_code == 400 and next(iter(fields)) in response.json()["error"]
+    assert shared_http.post(path, json={"stream": False}).json()["done_reason"] == "load"
+
+
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [

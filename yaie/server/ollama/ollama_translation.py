@@ -140,14 +140,23 @@ def _response_format(given: object) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": given}}
 
 
+def check_values(body: OllamaBody) -> None:
+    """Raise `InvalidRequest` if `format` or `think` has a value that no request may have."""
+    _response_format(body.format)
+    _check_think(body.think)
+
+
+def _check_think(given: object) -> None:
+    if given is None or given == "" or isinstance(given, bool) or given in EFFORTS:
+        return
+    raise InvalidRequest(f"think must be a boolean or one of {', '.join(EFFORTS)}", param="think")
+
+
 def _thinking(translator: Translator, given: object) -> tuple[dict[str, Any], list[str]]:
     """Return the fields of a chat completion for `think`, and its name if it has no effect."""
+    _check_think(given)
     if given is None or given == "":
         return {}, []
-    if not isinstance(given, bool) and given not in EFFORTS:
-        raise InvalidRequest(
-            f"think must be a boolean or one of {', '.join(EFFORTS)}", param="think"
-        )
     if isinstance(given, str) and translator.reads("reasoning_effort"):
         return {"reasoning_effort": given}, []
     is_on = given if isinstance(given, bool) else given != "none"

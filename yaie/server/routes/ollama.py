@@ -35,6 +35,7 @@ from yaie.server.ollama.ollama_reply import (
     timestamp,
 )
 from yaie.server.ollama.ollama_translation import (
+    check_values,
     ollama_chat_call,
     ollama_embed_call,
     ollama_generate_call,
@@ -121,6 +122,7 @@ def _command_of(body: OllamaBody) -> Command | None:
     given = body.messages if isinstance(body, OllamaChatBody) else getattr(body, "prompt", None)
     if given:
         return None
+    check_values(body)
     return _unload if read_keep_alive(body.keep_alive) == 0 else _load
 
 
