@@ -14,7 +14,10 @@ from tests.text.small_tokenizers import write_byte_level
 from tests.tiny_model import VOCAB_SIZE
 
 _WEIGHTS = "model.safetensors"
-FAMILIES = ("Bert", "Roberta", "XLMRoberta", "ModernBert")
+FAMILIES = (
+    *("Bert", "Roberta", "XLMRoberta", "ModernBert"),
+    *("MPNet", "NomicBert", "DistilBert", "Albert"),
+)
 _SIZES = {
     "vocab_size": VOCAB_SIZE,
     "hidden_size": 32,
@@ -27,6 +30,10 @@ _OF_FAMILIES: dict[str, dict[str, Any]] = {
     "Bert": {"max_position_embeddings": 64},
     "Roberta": {"max_position_embeddings": 67, "type_vocab_size": 1},
     "XLMRoberta": {"max_position_embeddings": 67, "type_vocab_size": 1},
+    "MPNet": {"max_position_embeddings": 66, "pad_token_id": 1},
+    "NomicBert": {"max_position_embeddings": 64, "head_dim": 8},
+    "DistilBert": {"max_position_embeddings": 64, "hidden_dim": 48},
+    "Albert": {"max_position_embeddings": 64, "embedding_size": 24},
     "Gemma3Text": {
         "max_position_embeddings": 64,
         "num_key_value_heads": 2,
@@ -53,7 +60,7 @@ def write_encoder(folder: Path, family: str, kind: str = "Model", **settings: An
     import transformers
 
     config_class = getattr(transformers, f"{family}Config")
-    config = config_class(**_SIZES, **_OF_FAMILIES[family], **settings)
+    config = config_class(**{**_SIZES, **_OF_FAMILIES[family], **settings})
     with torch.random.fork_rng():
         torch.manual_seed(11)
         model = getattr(transformers, f"{family}{kind}")(config).float().eval()
@@ -102,8 +109,11 @@ def plain_rows(model: Any) -> Callable[[Sequence[int]], NDArray[np.float32]]:
     import torch
 
     def rows(ids: Sequence[int]) -> NDArray[np.float32]:
+        fields = {}
+        if model.config.model_type == "mpnet":  # the tests' [SEP] is its padding token
+            fields["position_ids"] = torch.arange(2, 2 + len(ids))[None]
         with torch.no_grad():
-            found: NDArray[np.float32] = model(torch.tensor([list(ids)]))[0][0].numpy()
+            found: NDArray[np.float32] = model(torch.tensor([list(ids)]), **fields)[0][0].numpy()
         return found
 
     return rows

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.embedding_model import unit
 from tests.encoder_model import FAMILIES, add_dense, add_pooling, plain_rows, write_encoder
@@ -39,6 +41,49 @@ def test_vectors_are_those_of_transformers(family: str, pooling: str, tmp_path: 
             llm.generate("x")
         with pytest.raises(InvalidRequest, match="computes embeddings and reranks no documents"):
             llm.rerank("x", ["y"])
+
+
+def test_long_texts_have_the_distances_of_mpnet(tmp_path: Path) -> None:
+    """Far distances share buckets; the bias is made for the longest text of a step."""
+    rows = plain_rows(write_encoder(tmp_path, "MPNet", max_position_embeddings=302))
+    with LLM(tmp_path, dtype="float32") as llm:
+        texts = ["the tree", "a slot is one token " * 14, "x"]
+        found = llm.embed(texts)
+        assert llm.stats.num_steps == 1 and found.prompt_tokens > 200
+        for text, vector in zip(texts, found.vectors, strict=True):
+            wanted = unit(rows(llm.tokenizer.encode(text)).mean(axis=0))
+            assert np.abs(vector - wanted).max() < TOLERANCE
+
+
+def test_a_published_config_of_nomic_is_read(tmp_path: Path) -> None:
+    """Its fields have names of GPT-2, and its weights those of its own code."""
+    rows = plain_rows(write_encoder(tmp_path, "NomicBert"))
+    assert "encoder.layers.0.attn.Wqkv.weight" in load_file(tmp_path / "model.safetensors")
+    place = tmp_path / "config.json"
+    config = json.loads(place.read_text())
+    theta = config.pop("rope_parameters")["rope_theta"]
+    published = {
+        "n_embd": "hidden_size",
+        "n_head": "num_attention_heads",
+        "n_layer": "num_hidden_layers",
+        "n_inner": "intermediate_size",
+        "n_positions": "max_position_embeddings",
+        "layer_norm_epsilon": "layer_norm_eps",
+    }
+    config |= {name: config.pop(old) for name, old in published.items()}
+    for name in ("head_dim", "hidden_act"):
+        del config[name]
+    config |= {"activation_function": "swiglu", "rotary_emb_base": theta, "auto_map": {"x": "y"}}
+    place.write_text(json.dumps(config))
+    with LLM(tmp_path, dtype="float32") as llm:
+        assert llm.info.max_model_len == 64
+        (found,) = llm.embed(TEXTS[1]).vectors
+        wanted = unit(rows(llm.tokenizer.encode(TEXTS[1])).mean(axis=0))
+        assert np.abs(found - wanted).max() < TOLERANCE
+    for setting, value in (("num_experts", 8), ("rotary_scaling_factor", 2.0)):
+        place.write_text(json.dumps({**config, setting: value}))
+        with pytest.raises(ModelUnsupported, match=f"with {setting} {value} cannot be served"):
+            open_folder(str(tmp_path))
 
 
 def test_layers_after_the_pooling_make_the_vector(tmp_path: Path) -> None:

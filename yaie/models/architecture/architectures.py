@@ -152,7 +152,6 @@ INDEXED = (
     "its layers select keys by a separate index (sparse attention), which the KV cache does "
     "not store yet"
 )
-_BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
 IMAGES = "it takes images or audio, and its text is not in the conformance suite"
 NO_TEXT = "it does not generate text"
 _PREFIX = "its attention is bidirectional over the prompt"
@@ -181,8 +180,6 @@ REFUSED: dict[str, str] = {
     "t5": ENCODER_DECODER,
     "t5gemma": ENCODER_DECODER,
     "whisper": ENCODER_DECODER,
-    "mpnet": _BIDIRECTIONAL,
-    "nomic_bert": _BIDIRECTIONAL,
     "deepseek_v32": INDEXED,
     "deepseek_v4": INDEXED,
     "glm_moe_dsa": INDEXED,

@@ -27,7 +27,7 @@ from yaie.models.architecture.architectures import (
 )
 from yaie.models.architecture.quantization_config import read_quantization
 from yaie.models.architecture.text_backbones import RENAMED, is_renamed, text_config
-from yaie.models.files.encoder_classes import find_encoder
+from yaie.models.files.encoder_classes import encoder_config, find_encoder
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
@@ -90,6 +90,8 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     encoder = find_encoder(config)
     entry = _find(config) if encoder is None else SupportedArchitecture(*encoder)
     _check_numbers(config)
+    if encoder is not None:
+        encoder_config(config)  # raises for settings that are not computed
     name = entry.architecture
     read_quantization(config)
     if config.get("transformers_weights"):

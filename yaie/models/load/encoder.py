@@ -7,9 +7,6 @@ this row into texts, and everything else in the model works on single tokens.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch.nn import functional
 
 from yaie.base.errors import ConfigError, ModelUnsupported, NotEnoughMemory, first_line
 from yaie.base.settings import EngineConfig
@@ -30,20 +26,19 @@ from yaie.models.architecture.loaded_model import (
     name_of,
 )
 from yaie.models.files.checkpoint import read_json
-from yaie.models.files.encoder_classes import first_position
+from yaie.models.files.encoder_classes import encoder_config, first_position
 from yaie.models.files.pooling_files import DenseStep, RowPooling, read_encoder_steps
 from yaie.models.files.ranking_files import CLASSIFIER, read_vocabulary
 from yaie.models.load.folder import open_folder
 from yaie.models.load.memory_plan import format_size
+from yaie.models.load.packed_attention import attend, of_lengths, pack_biased
 from yaie.models.load.placement import resolve_device, resolve_dtype, set_threads
-from yaie.process.heartbeat import beat
 from yaie.process.progress import report
 
 log = logging.getLogger(__name__)
 
 IMPLEMENTATION = "yaie_encoder"
 _SLOTS = 131_072  # places of tokens in texts that run or wait; they hold nothing
-_LENGTHS: ContextVar[list[int]] = ContextVar("yaie_lengths")
 
 
 class Encoder:
@@ -77,7 +72,7 @@ class Encoder:
         if self._takes_types:
             types = self._types(token_ids, lengths)
             fields["token_type_ids"] = torch.from_numpy(types).to(device)[None]
-        with _of_lengths(lengths):
+        with of_lengths(lengths):
             rows = self._base(input_ids=ids[None], attention_mask=None, **fields)[0][0]
         texts = torch.split(rows, lengths)
         pooled = torch.stack(
@@ -133,9 +128,10 @@ def load_encoder(config: EngineConfig) -> tuple[Encoder, LoadedModel]:
             f"the model does not fit: its weights take {format_size(weights)} of "
             f"{format_size(free_bytes(device))} free; use a smaller model or free some memory"
         )
-    model = _build(folder.path, folder.architecture, dtype).to(device)
-    encoder = Encoder(model, folder.config, folder.path)
-    limit = _longest(folder.path, folder.config)
+    fields = encoder_config(folder.config)
+    model = _build(folder.path, folder.architecture, dtype, fields).to(device)
+    encoder = Encoder(model, fields, folder.path)
+    limit = _longest(folder.path, fields)
     wanted = config.max_model_len
     if wanted is not None and wanted > limit:
         raise ConfigError(
@@ -153,7 +149,7 @@ def load_encoder(config: EngineConfig) -> tuple[Encoder, LoadedModel]:
         quantization=None,
         sizes=ModelSizes(
             hidden=hf.hidden_size,
-            inner=hf.intermediate_size,
+            inner=getattr(hf, "intermediate_size", None) or hf.hidden_dim,
             head=hf.hidden_size // hf.num_attention_heads,
             num_heads=hf.num_attention_heads,
             vocab=hf.vocab_size,
@@ -195,18 +191,20 @@ def _build_dense(step: DenseStep, dtype: torch.dtype, device: torch.device) -> t
     return torch.nn.Sequential(linear, activation).to(device, dtype).requires_grad_(False)
 
 
-def _build(path: Path, architecture: str, dtype: torch.dtype) -> Any:
+def _build(path: Path, architecture: str, dtype: torch.dtype, fields: dict[str, Any]) -> Any:
+    """Build a model with the fields of its config."""
     import transformers
     from transformers import AttentionInterface
 
     report("reading weights")
-    AttentionInterface.register(IMPLEMENTATION, _attend)
+    AttentionInterface.register(IMPLEMENTATION, attend)
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     model_class = getattr(transformers, architecture)
     try:
         model, found = model_class.from_pretrained(
             path,
+            config=model_class.config_class.from_dict(fields),
             dtype=dtype,
             attn_implementation=IMPLEMENTATION,
             use_safetensors=True,
@@ -227,6 +225,8 @@ def _build(path: Path, architecture: str, dtype: torch.dtype) -> Any:
             f"{missing[0]}; download it again",
             code="model_damaged",
         )
+    if model.config.model_type == "mpnet":
+        pack_biased(model.base_model)
     return model.eval().requires_grad_(False)
 
 
@@ -236,51 +236,3 @@ def _longest(folder: Path, config: dict[str, Any]) -> int:
     settings = folder / "sentence_bert_config.json"
     stated = read_json(settings).get("max_seq_length") if settings.is_file() else None
     return min(limit, stated) if isinstance(stated, int) and stated > 0 else limit
-
-
-@contextmanager
-def _of_lengths(lengths: list[int]) -> Iterator[None]:
-    token = _LENGTHS.set(lengths)
-    try:
-        yield
-    finally:
-        _LENGTHS.reset(token)
-
-
-def _attend(
-    module: torch.nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor | None,
-    *,
-    scaling: float | None = None,
-    sliding_window: int | None = None,
-    **others: object,
-) -> tuple[torch.Tensor, None]:
-    """Attend within each text; [1, heads, rows, width] in, [1, rows, heads, width] out.
-
-    Raises `ModelUnsupported` for a mask, which may hide any key.
-    """
-    if attention_mask is not None:
-        raise ModelUnsupported(f"{type(module).__name__} passes its own attention mask")
-    beat()
-    found, first = [], 0
-    for length in _LENGTHS.get():
-        q, k, v = (each[:, :, first : first + length] for each in (query, key, value))
-        mask = _window(length, sliding_window, query.device)
-        found.append(
-            functional.scaled_dot_product_attention(
-                q, k, v, mask, scale=scaling, enable_gqa=q.shape[1] != k.shape[1]
-            )
-        )
-        first += length
-    return torch.cat(found, dim=2).transpose(1, 2), None
-
-
-def _window(length: int, size: int | None, device: torch.device) -> torch.Tensor | None:
-    """Return the mask [length, length] of keys nearer than `size`; None for all keys."""
-    if size is None or length <= size:
-        return None
-    at = torch.arange(length, device=device)
-    return (at[:, None] - at[None, :]).abs() < size
