@@ -12,7 +12,7 @@ from yaie.base.settings import EngineConfig
 def test_each_load_has_its_figures() -> None:
     config = EngineConfig(model="builtin", device="cpu", num_slots=4096, speculate="4", exact=True)
     report = measure_speculation(config, repeats=1, num_new=12, concurrent=2)
-    assert len(report["loads"]) == 8
+    assert len(report["loads"]) == 9
     by_name = {load["name"]: load for load in report["loads"]}
     assert all(load["equal_turns"] == 1 for load in report["loads"])
     assert by_name["replay"]["accepted_tokens"] == by_name["replay"]["draft_tokens"] > 5

@@ -22,6 +22,7 @@ from yaie.base.settings import EngineConfig
 from yaie.engine.drafts.draft_lengths import LEAST_GAIN, RowCosts, choose_lengths, rising
 from yaie.engine.drafts.draft_support import supported_speculation
 from yaie.engine.drafts.drafter import Drafter, Guess
+from yaie.engine.drafts.learned_costs import LearnedCosts
 from yaie.engine.drafts.text_drafters import OwnText, Prediction
 from yaie.engine.drafts.token_search import (
     LONGEST_MATCH,
@@ -76,7 +77,7 @@ def run_load(seed: int) -> Bench:
         max_draft_tokens=rng.choice([1, 4, 16]),
     )
     if rng.random() < 0.3:
-        bench.scheduler.drafting.costs = rising([(1, 1.0), (8, 1.3), (32, 4.0)])
+        bench.scheduler.drafting.learned = LearnedCosts(rising([(1, 1.0), (8, 1.3), (32, 4.0)]))
     shared = rng.choice([0, 3, 40])
     known: list[tuple[list[int], int]] = []
     for number in range(rng.randint(1, 10)):
@@ -309,7 +310,7 @@ def test_costs_grow_between_and_after_the_measured_sizes() -> None:
 def test_drafts_stop_where_they_do_not_pay_and_begin_again() -> None:
     """Guesses are judged by the sampled tokens even while none is drafted."""
     bench = drafting_bench(0.0, num_slots=3000, max_draft_tokens=8)
-    bench.scheduler.drafting.costs = rising([(1, 1.0), (33, 3.0)])
+    bench.scheduler.drafting.learned = LearnedCosts(rising([(1, 1.0), (33, 3.0)]))
     drafted: list[int] = []
     bench.on_step.append(lambda step: drafted.append(sum(map(len, step.drafts.values()))))
     bench.add("r", make_prompt(0, 10), max_new=400)
@@ -324,7 +325,7 @@ def test_drafts_stop_where_they_do_not_pay_and_begin_again() -> None:
 
 def test_many_sequences_draft_nothing_where_rows_cost_as_much_as_tokens() -> None:
     bench = drafting_bench(0.9, num_slots=3000, max_running=64, max_step_rows=256)
-    bench.scheduler.drafting.costs = rising([(1, 1.0), (8, 1.1), (32, 4.4)])
+    bench.scheduler.drafting.learned = LearnedCosts(rising([(1, 1.0), (8, 1.1), (32, 4.4)]))
     drafted: list[int] = []
     bench.on_step.append(lambda step: drafted.append(sum(map(len, step.drafts.values()))))
     for number in range(20):
@@ -433,7 +434,9 @@ def test_a_prediction_is_followed_from_its_start_and_found_again() -> None:
     assert guessed(drafter, sequence, 3) == [12, 13, 14]
     sequence.output.append(99)  # in the place of 12
     assert guessed(drafter, sequence, 3) == [13, 14, 10]
-    sequence.output.append(98)
+    sequence.output.append(98)  # in the place of 13
+    assert guessed(drafter, sequence, 2) == [14, 10]
+    sequence.output.extend([97, 96])
     assert not guessed(drafter, sequence, 3)
     sequence.output.extend([13, 14])
     assert guessed(drafter, sequence, 3) == [10, 15]

@@ -17,6 +17,7 @@ from yaie.attention.plan import StepPlan
 from yaie.base.types import GenerationRequest, ReasoningLimit
 from yaie.engine.drafts.draft_lengths import rising
 from yaie.engine.drafts.drafter import Guess
+from yaie.engine.drafts.learned_costs import LearnedCosts
 from yaie.engine.request import Sequence
 from yaie.kernels import library_search
 
@@ -166,11 +167,12 @@ def test_a_draft_is_rejected_where_another_sequence_catches_up(make_core: MakeCo
 
 def test_auto_measures_the_costs_of_rows_and_drafts_a_replay(make_core: MakeCore) -> None:
     core = make_core(speculate="auto")
-    costs = core.scheduler.drafting.costs
-    assert costs is not None
+    learned = core.scheduler.drafting.learned
+    assert learned is not None
+    costs = learned.costs
     assert 0 < costs.cost(1) <= costs.cost(8) <= costs.cost(32) < costs.cost(64)
     assert core.stats.num_live_slots == 0
-    core.scheduler.drafting.costs = rising([(1, 1.0), (64, 1.5)])
+    core.scheduler.drafting.learned = LearnedCosts(rising([(1, 1.0), (64, 1.5)]))
     request = ask("r", tokens_of(1, 20), max_tokens=NEW)
     wanted = run(core, request).tokens("r")
     before = core.stats

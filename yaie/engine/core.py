@@ -26,6 +26,7 @@ from yaie.base.stats import EngineStats
 from yaie.base.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta
 from yaie.device.available_memory import is_out_of_memory, release_unused
 from yaie.engine.drafts.draft_support import supported_speculation
+from yaie.engine.drafts.learned_costs import LearnedCosts
 from yaie.engine.engine_adapters import EngineAdapters, in_use
 from yaie.engine.execution.engine_info import describe_engine
 from yaie.engine.execution.executor import Executor
@@ -106,7 +107,7 @@ class EngineCore:
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)
         if config.speculate == "auto":
-            self.scheduler.drafting.costs = measure_row_costs(executor)
+            self.scheduler.drafting.learned = LearnedCosts(measure_row_costs(executor))
         self.info = describe_engine(config, executor, self._sampler, self.adapters.infos)
         self._score_head = read_score_head(loaded.path, config.pooling)
         self._expected = PrefillAhead(

@@ -216,7 +216,9 @@ class Scheduler:
             self.stats.output_tokens += num_tokens
             self.waiting.charge(tenant, num_tokens)
         self._num_new.clear()
-        self.backlog.rate.observe(self.stats, self._clock() - self._began_s)
+        seconds = self._clock() - self._began_s
+        self.backlog.rate.observe(self.stats, seconds)
+        self.drafting.note_time(step, seconds)
         return deltas
 
     def _accept(self, outcome: Outcome) -> TokenDelta:

@@ -1,7 +1,7 @@
 """Acceptance: how often the tokens of a kind of guess are right, for one sequence. Pure.
 
 Counts of all sequences fade slowly. A sequence begins with their share and soon trusts its own
-counts, since texts differ more than kinds.
+counts of a source, since texts differ more than kinds.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from yaie.engine.request import Sequence
 _KEPT = 0.98  # of the counts of all sequences, by observation
 _KEPT_OF_ONE = 0.9  # of one sequence's counts
 _WEIGHT_OF_ALL = 4.0  # own tokens that the share of all counts as
-_FIRST_SHARE = 0.5  # of a kind that has not been seen
-_FIRST_WEIGHT = 4.0
+_WEIGHT_OF_ASSUMED = 4.0
 MOST = 0.98  # no guess is certain
 
 
@@ -32,17 +31,18 @@ class _Counts:
 
 
 class Acceptance:
-    """Counts of right tokens, by kind of guess and by sequence."""
+    """Counts of right tokens, by kind of guess, and by sequence and source."""
 
     def __init__(self) -> None:
         self._of_kind: defaultdict[tuple[str, int], _Counts] = defaultdict(_Counts)
-        self._of_sequence: dict[Sequence, _Counts] = {}
+        self._of_sequence: dict[Sequence, dict[str, _Counts]] = {}
 
     def share(self, sequence: Sequence, guess: Guess) -> float:
         """Return the probability that the next token of a guess is right, below 1."""
         kind = self._of_kind[guess.kind]
-        share = (kind.right + _FIRST_SHARE * _FIRST_WEIGHT) / (kind.tried + _FIRST_WEIGHT)
-        own = self._of_sequence.get(sequence)
+        assumed = guess.assumed * _WEIGHT_OF_ASSUMED
+        share = (kind.right + assumed) / (kind.tried + _WEIGHT_OF_ASSUMED)
+        own = self._of_sequence.get(sequence, {}).get(guess.source)
         if own is not None:
             share = (own.right + share * _WEIGHT_OF_ALL) / (own.tried + _WEIGHT_OF_ALL)
         return min(share, MOST)
@@ -52,7 +52,7 @@ class Acceptance:
         if not num_tried:
             return
         self._of_kind[guess.kind].add(num_right, num_tried, _KEPT)
-        own = self._of_sequence.setdefault(sequence, _Counts())
+        own = self._of_sequence.setdefault(sequence, {}).setdefault(guess.source, _Counts())
         own.add(num_right, num_tried, _KEPT_OF_ONE)
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from yaie.engine.request import Sequence
 
+_TOLD_APART = 4  # tokens of a match; each of these lengths is a kind
+
 
 @dataclass(frozen=True, slots=True)
 class Guess:
@@ -16,11 +18,13 @@ class Guess:
     token_ids: tuple[int, ...]
     source: str
     match_length: int = 0  # equal tokens before the guess; 0 where it has no meaning
+    assumed: float = 0.5  # share of right tokens, until guesses of the kind have been seen
 
     @property
     def kind(self) -> tuple[str, int]:
-        """Source, and the match length in powers of two: guesses of a kind are alike."""
-        return self.source, self.match_length.bit_length()
+        """Source and match length, long ones in powers of two: guesses of a kind are alike."""
+        length = self.match_length
+        return self.source, length if length <= _TOLD_APART else _TOLD_APART + length.bit_length()
 
 
 class Drafter(Protocol):

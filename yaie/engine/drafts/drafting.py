@@ -9,13 +9,14 @@ a sequence gets the tokens that it would have got one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaie.base.errors import YaieError
 from yaie.base.stats import EngineStats
 from yaie.engine.drafts.acceptance import Acceptance
-from yaie.engine.drafts.draft_lengths import RowCosts, choose_lengths
+from yaie.engine.drafts.draft_lengths import choose_lengths
 from yaie.engine.drafts.drafter import Drafter, Guess
+from yaie.engine.drafts.learned_costs import LearnedCosts
 from yaie.engine.drafts.text_drafters import HeldEdge, OwnText, Prediction
 from yaie.engine.request import PooledPass, PromptPass, Sequence
 from yaie.engine.scheduled_step import Draft, SampledToken, ScheduledStep
@@ -44,10 +45,10 @@ class Drafting:
         self._max_rows = max_rows
         self._held: Drafter = HeldEdge()
         self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText())
-        self.costs: RowCosts | None = None  # with them drafts are as long as they pay
+        self.learned: LearnedCosts | None = None  # with them drafts are as long as they pay
         self.acceptance = Acceptance()
         self.live: list[Draft] = []  # of the planned step
-        self._guesses: dict[Sequence, Guess] = {}  # for it, drafted or not
+        self._guesses: dict[Sequence, list[Guess]] = {}  # for it, the best first, drafted or not
         self._known: list[Sequence] = []  # that drafters may remember
 
     def begin(self, running: SequenceOf[Sequence]) -> list[Draft]:
@@ -60,8 +61,8 @@ class Drafting:
         if room > 0:
             self._guess(running, room)
         lengths = self._choose_lengths(running)
-        for (sequence, guess), length in zip(self._guesses.items(), lengths, strict=True):
-            draft = self._put(sequence, guess.token_ids[: min(length, room)])
+        for (sequence, guesses), length in zip(self._guesses.items(), lengths, strict=True):
+            draft = self._put(sequence, guesses[0].token_ids[: min(length, room)])
             if draft.token_ids:
                 self.live.append(draft)
                 room -= len(draft.token_ids)
@@ -78,36 +79,40 @@ class Drafting:
         for sequence in running:
             limit = min(self._limit, room, sequence.num_remaining - 1)
             if limit > 0 and can_draft(sequence):
-                guess = self._propose(sequence, limit)
-                if guess is not None:
-                    self._guesses[sequence] = guess
+                guesses = self._propose(sequence, limit)
+                if guesses:
+                    self._guesses[sequence] = guesses
 
-    def _propose(self, sequence: Sequence, limit: int) -> Guess | None:
-        """Return the first guess, up to a token that would end the sequence.
+    def _propose(self, sequence: Sequence, limit: int) -> list[Guess]:
+        """Return the guesses, the one that is most often right first.
 
-        Where the tree continues, only its own tokens need no branch.
+        Each ends before a token that would end the sequence. Where the tree continues, only its own
+        tokens need no branch.
         """
+        guesses = []
         for drafter in (self._held,) if is_inside(sequence) else self.drafters:
             guess = drafter.propose(sequence, limit)
             if guess is None:
                 continue
             for place, token_id in enumerate(guess.token_ids):
                 if sequence.sampling.may_end(token_id):
-                    guess = Guess(guess.token_ids[:place], guess.source, guess.match_length)
+                    guess = replace(guess, token_ids=guess.token_ids[:place])
                     break
             if guess.token_ids:
-                return guess
-        return None
+                guesses.append(guess)
+        if len(guesses) > 1:
+            guesses.sort(key=lambda each: -self.acceptance.share(sequence, each))
+        return guesses
 
     def _choose_lengths(self, running: SequenceOf[Sequence]) -> list[int]:
         guesses = [
-            (len(guess.token_ids), self.acceptance.share(sequence, guess))
-            for sequence, guess in self._guesses.items()
+            (len(best.token_ids), self.acceptance.share(sequence, best))
+            for sequence, (best, *_) in self._guesses.items()
         ]
-        if self.costs is None or not guesses:
+        if self.learned is None or not guesses:
             return [length for length, _ in guesses]
         num_rows = sum(each.count_pending_rows() for each in running)
-        return choose_lengths(self.costs, num_rows, len(running), guesses)
+        return choose_lengths(self.learned.costs, num_rows, len(running), guesses)
 
     def _put(self, sequence: Sequence, tokens: tuple[int, ...]) -> Draft:
         """Have the tree hold the tokens after a sequence; return the draft of those it holds."""
@@ -153,17 +158,21 @@ class Drafting:
         return outcomes
 
     def _learn(self, outcome: Outcome) -> None:
-        """Count what was right of a guess, whether it was drafted or not."""
-        guess = self._guesses.get(outcome.sequence)
-        if guess is None:
-            return
-        num_right = num_tried = 0
-        for token_id, drawn in zip(guess.token_ids, outcome.sampled, strict=False):
-            num_tried += 1
-            if drawn.token_id != token_id:
-                break
-            num_right += 1
-        self.acceptance.note(outcome.sequence, guess, num_right, num_tried)
+        """Count what was right of each guess, whether it was drafted or not."""
+        for guess in self._guesses.get(outcome.sequence, ()):
+            num_right = num_tried = 0
+            for token_id, drawn in zip(guess.token_ids, outcome.sampled, strict=False):
+                num_tried += 1
+                if drawn.token_id != token_id:
+                    break
+                num_right += 1
+            self.acceptance.note(outcome.sequence, guess, num_right, num_tried)
+
+    def note_time(self, step: ScheduledStep, seconds: float) -> None:
+        """Learn what a step cost, from its planning to its results."""
+        if self.learned is not None and not (step.paid or step.prompt_logits):
+            num_drafted = sum(map(len, step.drafts.values()))
+            self.learned.observe(step.plan.num_rows, num_drafted, seconds)
 
 
 def _add(

@@ -23,7 +23,14 @@ from yaie.kvcache.node import Tokens, as_tokens
 
 LEAST_MATCH = RUN  # shorter runs repeat by chance
 LEAST_IN_PREDICTION = 2
+MOST_CHANGED = 3  # tokens in a row that differ from a prediction, which then continues
 LEAST_BEFORE_CHANGE = 5  # tokens; a renamed word is a change of one or a few
+# Shares of right tokens that are assumed at first.
+_OF_HELD = 0.8
+_OF_PREDICTION = 0.8
+_AFTER_CHANGE_OF_PREDICTION = 0.6
+_AFTER_CHANGE_OF_TEXT = 0.2
+_HALF_RIGHT = 4  # equal tokens before an own text's guess of which half is right
 _START = -1  # no token: the start of an output and of a prediction
 
 
@@ -40,7 +47,7 @@ class HeldEdge:
         assert cursor.node is not None
         node, first = cursor.node, cursor.offset
         tokens = tuple(node.tokens[first : min(first + limit, node.num_computed)])
-        return Guess(tokens, "edge") if tokens else None
+        return Guess(tokens, "edge", assumed=_OF_HELD) if tokens else None
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Do nothing: the tree knows all."""
@@ -66,10 +73,15 @@ class OwnText:
             self._found.add(sequence)
             # A run that reaches the end repeats with its period.
             found = np.resize(tokens[place:], min(limit, length))
-            return Guess(tuple(found.tolist()), "text", length)
+            assumed = length / (length + _HALF_RIGHT)
+            return Guess(tuple(found.tolist()), "text", length, assumed)
         if not was_found:
             return None
-        return _after_change(tokens[:-1], tokens[-LONGEST_MATCH:], limit, LEAST_BEFORE_CHANGE)
+        end = tokens[-LONGEST_MATCH:]
+        found, length = _after_change(tokens[:-1], end, limit, LEAST_BEFORE_CHANGE)
+        if not len(found):
+            return None
+        return Guess(tuple(found.tolist()), "text after change", length, _AFTER_CHANGE_OF_TEXT)
 
     def _text_of(self, sequence: Sequence) -> tuple[GrowingText, SeenRuns]:
         found = self._texts.get(sequence)
@@ -110,17 +122,27 @@ class Prediction:
         if len(end) < LONGEST_MATCH:
             end.insert(0, _START)
         place, length = find_continuation(text, np.array(end), min(LEAST_IN_PREDICTION, len(end)))
-        if not length:
-            return _after_change(text, np.array(end), limit, LEAST_IN_PREDICTION)
-        return Guess(tuple(text[place : place + limit].tolist()), "prediction", length)
+        source, assumed, found = "prediction", _OF_PREDICTION, text[place : place + limit]
+        for num_changed in range(1, 1 if length else MOST_CHANGED + 1):
+            source, assumed = "prediction after change", _AFTER_CHANGE_OF_PREDICTION
+            ids = np.array(end)
+            found, length = _after_change(text, ids, limit, LEAST_IN_PREDICTION, num_changed)
+            if length:
+                break
+        return Guess(tuple(found.tolist()), source, length, assumed) if len(found) else None
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Forget what is known about all other sequences."""
         self._texts = {each: text for each, text in self._texts.items() if each in sequences}
 
 
-def _after_change(text: Tokens, end: Tokens, limit: int, least: int) -> Guess | None:
-    """Return the tokens after the one that the last of `end` replaces in `text`, if it does."""
-    place, length = find_continuation(text, end[:-1], least)
-    found = text[place + 1 : place + 1 + min(limit, length)]
-    return Guess(tuple(found.tolist()), "change", length) if len(found) else None
+def _after_change(
+    text: Tokens, end: Tokens, limit: int, least: int, num_changed: int = 1
+) -> tuple[Tokens, int]:
+    """Return the tokens after those that the last of `end` replace in `text`, if they do.
+
+    With them the number of equal tokens before the change: there are no more than these.
+    """
+    place, length = find_continuation(text, end[:-num_changed], least)
+    place += num_changed
+    return text[place : place + min(limit, length)], length

@@ -14,7 +14,7 @@ import numpy as np
 from yaie.kvcache.node import Tokens
 
 LONGEST_MATCH = 32  # tokens that are compared
-RUN = 3  # tokens whose first occurrence `SeenRuns` tells
+RUN = 2  # tokens whose first occurrence `SeenRuns` tells
 
 
 class GrowingText:
@@ -48,7 +48,7 @@ class GrowingText:
 class SeenRuns:
     """The runs of `RUN` tokens in a growing text, by hash: a new one may rarely seem known."""
 
-    __slots__ = ("_before", "_is_known", "_mask", "_seen", "capacity")
+    __slots__ = ("_is_known", "_last", "_mask", "_seen", "capacity")
 
     def __init__(self, tokens: Tokens) -> None:
         """Take over the text so far. Memory: 16 to 32 bytes a token."""
@@ -56,12 +56,12 @@ class SeenRuns:
         self.capacity = (self._mask + 1) // 8  # tokens of the text; in more, new runs seem known
         self._seen = bytearray(self._mask + 1)
         wide = tokens.astype(np.int64)
-        places = self._place(wide[:-2], wide[1:-1], wide[2:]) if len(tokens) >= RUN else wide[:0]
+        places = self._place(wide[:-1], wide[1:])
         np.frombuffer(self._seen, dtype=np.uint8)[places[:-1]] = 1
         self._is_known = bool(len(places)) and self._seen[places[-1]] == 1
         if len(places):
             self._seen[places[-1]] = 1
-        self._before: tuple[int, ...] = tuple(tokens[-2:].tolist())
+        self._last: int | None = int(tokens[-1]) if len(tokens) else None
 
     @property
     def ends_with_known(self) -> bool:
@@ -71,16 +71,15 @@ class SeenRuns:
     def extend(self, tokens: Sequence[int]) -> None:
         """Append tokens."""
         for token in tokens:
-            if len(self._before) == RUN - 1:
-                first, second = self._before
-                place = self._place(first, second, token)
+            if self._last is not None:
+                place = self._place(self._last, token)
                 self._is_known = self._seen[place] == 1
                 self._seen[place] = 1
-            self._before = (*self._before[-1:], token)
+            self._last = token
 
-    def _place(self, first: Any, second: Any, third: Any) -> Any:
+    def _place(self, first: Any, second: Any) -> Any:
         """Return the place of a run, or of each run in arrays."""
-        mixed = first * 0x9E3779B + second * 0x85EBCA7 + third * 0xC2B2AE3  # below 2**63
+        mixed = first * 0x9E3779B1 + second * 0x85EBCA77  # below 2**63
         return (mixed ^ (mixed >> 15)) & self._mask
 
 
