@@ -17,6 +17,7 @@ from yaie.engine.drafts.acceptance import Acceptance
 from yaie.engine.drafts.draft_lengths import choose_lengths
 from yaie.engine.drafts.drafter import Drafter, Guess
 from yaie.engine.drafts.learned_costs import LearnedCosts
+from yaie.engine.drafts.past_outputs import PastOutputs
 from yaie.engine.drafts.text_drafters import HeldEdge, OwnText, Prediction
 from yaie.engine.request import PooledPass, PromptPass, Sequence
 from yaie.engine.scheduled_step import Draft, SampledToken, ScheduledStep
@@ -44,7 +45,7 @@ class Drafting:
         self._limit = limit
         self._max_rows = max_rows
         self._held: Drafter = HeldEdge()
-        self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText())
+        self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText(), PastOutputs())
         self.learned: LearnedCosts | None = None  # with them drafts are as long as they pay
         self.acceptance = Acceptance()
         self.live: list[Draft] = []  # of the planned step
