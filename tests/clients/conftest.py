@@ -16,9 +16,11 @@ import pytest
 
 from tests.clients import matrix
 from tests.clients.questions import KEY
-from tests.clients.servers import Launch, two_servers
+from tests.clients.servers import Launch, all_servers
 
-READY, DRAINING = "CLIENT_TESTS_READY", "CLIENT_TESTS_DRAINING"
+READY, DRAINING, RETRIEVAL = (
+    f"CLIENT_TESTS_{server}" for server in ("READY", "DRAINING", "RETRIEVAL")
+)
 _servers = ExitStack()
 _outcomes: dict[str, matrix.Outcome] = {}
 
@@ -47,8 +49,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if _is_worker(config) or config.option.collectonly:
         return
     logs = Path(_servers.enter_context(tempfile.TemporaryDirectory()))
-    both = two_servers(_launch(config), logs)
-    os.environ[READY], os.environ[DRAINING] = _servers.enter_context(both)
+    urls = _servers.enter_context(all_servers(_launch(config), logs))
+    os.environ.update(zip((READY, DRAINING, RETRIEVAL), urls, strict=True))
 
 
 @pytest.fixture(scope="session")
@@ -73,11 +75,20 @@ def draining_url() -> str:
     return os.environ[DRAINING]
 
 
+@pytest.fixture(scope="session")
+def retrieval_url() -> str:
+    """Return the address of a server with an embedding model and a reranker."""
+    return os.environ[RETRIEVAL]
+
+
 @pytest.fixture(autouse=True)
-def environment(base_url: str, draining_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(
+    base_url: str, draining_url: str, retrieval_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Set the address where libraries look for one by default; keep them off other hosts."""
     monkeypatch.setenv("OPENAI_BASE_URL", base_url)
     monkeypatch.setenv("DRAINING_BASE_URL", f"{draining_url}/v1")
+    monkeypatch.setenv("RETRIEVAL_BASE_URL", f"{retrieval_url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")

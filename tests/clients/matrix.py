@@ -20,6 +20,8 @@ FEATURES = {
     "schema": "schema",
     "async_16": "16 at once",
     "errors": "errors",
+    "embeddings": "embeddings",
+    "rerank": "rerank",
 }
 
 # Name of the test module without "test_", or its parameter `client`; and the row's heading.
@@ -36,6 +38,7 @@ CLIENTS = {
     "pydantic_ai": "pydantic-ai, `openai-chat:`",
     "pydantic_ai_responses": "pydantic-ai, `openai:`",
     "llama_index": "llama-index",
+    "cohere": "cohere",
     "ai_sdk": "AI SDK",
     "llm": "llm",
 }

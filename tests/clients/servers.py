@@ -1,6 +1,6 @@
-"""Servers of the client tests: one that answers, and one that is shutting down.
+"""Servers of the client tests: one that answers, one that is shutting down, one for retrieval.
 
-With `make test-clients REPLICAS=2` both are `yaie serve --ray --replicas 2`.
+With `make test-clients REPLICAS=2` the first two are `yaie serve --ray --replicas 2`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,7 +17,9 @@ from typing import Any, NamedTuple
 
 import requests
 
+from tests.clients.matrix import ROOT
 from tests.clients.questions import KEY, MODEL
+from tests.clients.retrieval import EMBEDDER, RERANKER
 from tests.server.real_server import Server
 
 LONG_S = 3600.0
@@ -40,7 +43,7 @@ class BuiltinServer(Server):
         self.num_engines = self.replicas or 1
         self.wait_s *= self.num_engines
         given = {"YAIE_SERVED_MODEL_NAME": MODEL, "YAIE_API_KEY": KEY, "YAIE_AUDIT": "false"}
-        super().__init__(Path("builtin"), log, **given, **variables)
+        super().__init__(Path("builtin"), log, **{**given, **variables})
 
     def command(self) -> list[str]:
         if not self.replicas:
@@ -82,6 +85,19 @@ class BuiltinServer(Server):
         return requests.get(f"{self.url}/stats", headers=headers, timeout=self.wait_s).json()
 
 
+def start_retrieval(launch: Launch, folder: Path) -> BuiltinServer:
+    """Start a server of a tiny embedding model and a tiny reranker, without Ray."""
+    writing = [launch.python, "-m", "tests.clients.retrieval_models", str(folder)]
+    subprocess.run(writing, cwd=ROOT, check=True)
+    models = ",".join(f"{name}={folder / name}" for name in (EMBEDDER, RERANKER))
+    # Not the name of a single model, nor a model of that name.
+    single = {"YAIE_MODEL": "", "YAIE_SERVED_MODEL_NAME": ""}
+    alone = Launch(launch.python, replicas=0)
+    server = BuiltinServer(alone, folder / "log", YAIE_MODELS=models, **single)
+    server.num_engines = 2
+    return server
+
+
 def drain(server: BuiltinServer, stack: ExitStack) -> None:
     """Begin the shutdown of a server while a request is in flight, which never ends.
 
@@ -98,8 +114,8 @@ def drain(server: BuiltinServer, stack: ExitStack) -> None:
 
 
 @contextmanager
-def two_servers(launch: Launch, logs: Path) -> Iterator[tuple[str, str]]:
-    """Start both servers at once; yield the address of the ready and of the draining one."""
+def all_servers(launch: Launch, logs: Path) -> Iterator[tuple[str, str, str]]:
+    """Start them at once; yield the addresses of the ready, the draining and the retrieval one."""
     with ExitStack() as stack:
         long = str(LONG_S)
         ready = BuiltinServer(launch, logs / "ready.log")
@@ -112,7 +128,10 @@ def two_servers(launch: Launch, logs: Path) -> Iterator[tuple[str, str]]:
             YAIE_REQUEST_TIMEOUT_S=long,
         )
         stack.callback(draining.process.kill)
+        retrieval = start_retrieval(launch, logs)
+        stack.callback(retrieval.stop)
         draining.wait_ready()
         drain(draining, stack)
         ready.wait_ready()
-        yield ready.url, draining.url
+        retrieval.wait_ready()
+        yield ready.url, draining.url, retrieval.url

@@ -36,7 +36,11 @@ def examples() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("example", [pytest.param(each[1:], id=each[0]) for each in examples()])
 def test_an_example_prints_an_answer(
-    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, example: tuple[str, str]
+    url: str,
+    retrieval_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    example: tuple[str, str],
 ) -> None:
     language, code = example
     # The page itself has to name the address.
@@ -44,8 +48,10 @@ def test_an_example_prints_an_answer(
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
-    assert "http://127.0.0.1:8000" in code
-    code = code.replace("http://127.0.0.1:8000", url)
+    servers = {"http://127.0.0.1:8000": url, "http://127.0.0.1:8001": retrieval_url}
+    assert any(address in code for address in servers)
+    for address, real in servers.items():
+        code = code.replace(address, real)
     done = subprocess.run(
         [*COMMANDS[language], code],
         capture_output=True,

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
-from langchain_openai import ChatOpenAI
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from openai import AuthenticationError, BadRequestError, InternalServerError, NotFoundError
 from pydantic import SecretStr
 
@@ -29,6 +29,7 @@ from tests.clients.questions import (
     check_both,
     check_call,
 )
+from tests.clients.retrieval import EMBEDDER, TEXTS, check_vectors
 
 
 @tool
@@ -120,3 +121,13 @@ def test_errors(chat: ChatOpenAI, draining_url: str) -> None:
         ChatOpenAI(model=MODEL, max_retries=0, api_key=SecretStr(WRONG_KEY)).invoke(HELLO)
     with pytest.raises(InternalServerError, match="shutting down"):
         ChatOpenAI(model=MODEL, max_retries=0, base_url=f"{draining_url}/v1").invoke(HELLO)
+
+
+def test_embeddings(retrieval_url: str) -> None:
+    # By default it sends ids of OpenAI's tokenizer, which mean other texts here.
+    embeddings = OpenAIEmbeddings(
+        model=EMBEDDER, base_url=f"{retrieval_url}/v1", check_embedding_ctx_length=False
+    )
+    check_vectors(retrieval_url, embeddings.embed_documents(TEXTS))
+    assert embeddings.embed_query(TEXTS[0]) == embeddings.embed_documents(TEXTS[:1])[0]
+    assert len(asyncio.run(embeddings.aembed_documents(TEXTS))) == len(TEXTS)

@@ -11,6 +11,7 @@ import pytest
 from tests.clients.questions import (
     BOTH,
     HELLO,
+    KEY,
     MODEL,
     NAMED,
     PERSON_QUESTION,
@@ -26,6 +27,15 @@ from tests.clients.questions import (
     check_both,
     check_call,
     user,
+)
+from tests.clients.retrieval import (
+    EMBEDDER,
+    QUERY,
+    RERANKER,
+    TEXTS,
+    TOP_N,
+    check_ranking,
+    check_vectors,
 )
 
 NAME = f"openai/{MODEL}"
@@ -121,3 +131,24 @@ def test_errors(draining_url: str) -> None:
         ask(user(HELLO), api_key=WRONG_KEY)
     with pytest.raises(litellm.ServiceUnavailableError, match="shutting down"):
         ask(user(HELLO), api_base=f"{draining_url}/v1")
+
+
+def test_embeddings(retrieval_url: str) -> None:
+    answer: Any = litellm.embedding(
+        model=f"openai/{EMBEDDER}", input=TEXTS, api_base=f"{retrieval_url}/v1"
+    )
+    check_vectors(retrieval_url, [each["embedding"] for each in answer.data])
+
+
+@pytest.mark.parametrize("provider", ["hosted_vllm", "jina_ai", "cohere"])
+def test_rerank(retrieval_url: str, provider: str) -> None:
+    path = {"jina_ai": "/v1/rerank", "cohere": "/v2/rerank"}.get(provider, "")
+    answer: Any = litellm.rerank(
+        model=f"{provider}/{RERANKER}",
+        query=QUERY,
+        documents=TEXTS,
+        top_n=TOP_N,
+        api_base=f"{retrieval_url}{path}",
+        api_key=KEY,
+    )
+    check_ranking(retrieval_url, [(e["index"], e["relevance_score"]) for e in answer.results])

@@ -23,6 +23,7 @@ from tests.clients.questions import (
     check_call,
     user,
 )
+from tests.clients.retrieval import EMBEDDER, TEXTS, check_vectors
 
 GREEDY = {"temperature": 0, "num_predict": 256}
 
@@ -120,6 +121,14 @@ def test_errors(client: ollama.Client, url: str, draining_url: str) -> None:
             with pytest.raises(ollama.ResponseError, match=words) as refused:
                 list(asked.chat(**body, stream=stream))
             assert refused.value.status_code == status
+
+
+def test_embeddings(retrieval_url: str) -> None:
+    client = ollama.Client(host=retrieval_url, headers=key_of())
+    answer = client.embed(model=EMBEDDER, input=TEXTS)
+    check_vectors(retrieval_url, answer.embeddings)
+    assert answer.prompt_eval_count and answer.total_duration
+    assert len(client.embed(model=EMBEDDER, input=TEXTS[0], dimensions=8).embeddings[0]) == 8
 
 
 def test_generate(client: ollama.Client) -> None:

@@ -27,6 +27,7 @@ from tests.clients.questions import (
     check_call,
     user,
 )
+from tests.clients.retrieval import EMBEDDER, TEXTS, check_vectors
 
 
 @pytest.fixture
@@ -169,3 +170,18 @@ def test_errors(client: openai.OpenAI, draining_url: str) -> None:
         ask(client.with_options(base_url=f"{draining_url}/v1"), HELLO)
     assert draining.value.code == "engine_draining"
     assert draining.value.response.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("encoding_format", ["float", "base64", openai.omit])
+def test_embeddings(client: openai.OpenAI, retrieval_url: str, encoding_format: Any) -> None:
+    at = client.with_options(base_url=f"{retrieval_url}/v1")
+    fields: Any = {"model": EMBEDDER, "input": TEXTS, "encoding_format": encoding_format}
+    if encoding_format == "base64":
+        raw = at.embeddings.with_raw_response.create(**fields).http_response.json()
+        assert all(isinstance(each["embedding"], str) for each in raw["data"])
+        return
+    answer = at.embeddings.create(**fields)
+    check_vectors(retrieval_url, [each.embedding for each in answer.data])
+    assert answer.usage.prompt_tokens > len(TEXTS)
+    with pytest.raises(openai.BadRequestError, match="generates no text"):
+        at.chat.completions.create(model=EMBEDDER, messages=[user(HELLO)])

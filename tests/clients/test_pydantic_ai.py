@@ -6,8 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, RunContext
+from pydantic_ai import Agent, Embedder, RunContext
+from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.clients.questions import (
     BOTH,
@@ -23,6 +25,7 @@ from tests.clients.questions import (
     Weather,
     check_both,
 )
+from tests.clients.retrieval import EMBEDDER, TEXTS, check_vectors
 
 # Rows of the table, and their models.
 MODELS = {"pydantic_ai": "openai-chat:builtin", "pydantic_ai_responses": "openai:builtin"}
@@ -135,3 +138,11 @@ def test_errors(model: str, draining_url: str, monkeypatch: pytest.MonkeyPatch) 
         elsewhere.setenv("OPENAI_BASE_URL", f"{draining_url}/v1")
         Agent(model).run_sync(HELLO)
     assert draining.value.status_code == 503
+
+
+def test_embeddings(client: str, retrieval_url: str) -> None:
+    provider = OpenAIProvider(base_url=f"{retrieval_url}/v1")
+    embedder = Embedder(OpenAIEmbeddingModel(EMBEDDER, provider=provider))
+    answer = embedder.embed_documents_sync(TEXTS)
+    check_vectors(retrieval_url, answer.embeddings)
+    assert answer.usage.input_tokens

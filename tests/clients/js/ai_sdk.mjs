@@ -1,11 +1,11 @@
 // Cases of the AI SDK with its provider for OpenAI-compatible servers.
 import assert from "node:assert/strict";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { APICallError, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
+import { APICallError, embedMany, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import {
-  BASE_URL, BOTH, DRAINING_URL, HELLO, KEY, MODEL, PERSON_QUESTION, RESULT, RESULTS, TOO_LONG,
-  TWO_CALLS, UNKNOWN, WEATHER, WRONG_KEY, sixteen, user,
+  BASE_URL, BOTH, DRAINING_URL, EMBEDDER, HELLO, KEY, MODEL, PERSON_QUESTION, RESULT, RESULTS,
+  RETRIEVAL_URL, TOO_LONG, TWO_CALLS, UNKNOWN, WEATHER, WRONG_KEY, checkVectors, sixteen, user,
 } from "./questions.mjs";
 
 const at = (options) => createOpenAICompatible({
@@ -93,4 +93,11 @@ export async function errors() {
     generateText({ model: at(options)(MODEL), maxRetries: 0, prompt: HELLO });
   await assert.rejects(refusal({ apiKey: WRONG_KEY }), { statusCode: 401 });
   await assert.rejects(refusal({ baseURL: DRAINING_URL }), { statusCode: 503 });
+}
+
+export async function embeddings() {
+  const model = at({ baseURL: RETRIEVAL_URL }).textEmbeddingModel(EMBEDDER);
+  const answer = await embedMany({ model, values: [HELLO, WEATHER], maxRetries: 0 });
+  await checkVectors([HELLO, WEATHER], answer.embeddings);
+  assert(answer.usage.tokens > 2);
 }

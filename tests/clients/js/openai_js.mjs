@@ -4,8 +4,8 @@ import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
 import {
-  BOTH, DRAINING_URL, HELLO, MODEL, PERSON_QUESTION, RESULT, RESULTS, TOO_LONG, TWO_CALLS, UNKNOWN,
-  WEATHER, WRONG_KEY, sixteen, user,
+  BOTH, DRAINING_URL, EMBEDDER, HELLO, MODEL, PERSON_QUESTION, RESULT, RESULTS, RETRIEVAL_URL,
+  TOO_LONG, TWO_CALLS, UNKNOWN, WEATHER, WRONG_KEY, checkVectors, sixteen, user,
 } from "./questions.mjs";
 
 const client = new OpenAI({ maxRetries: 0 });
@@ -108,4 +108,11 @@ export async function errors() {
   const draining = client.withOptions({ baseURL: DRAINING_URL });
   await assert.rejects(
     draining.chat.completions.create(fields), { status: 503, code: "engine_draining" });
+}
+
+export async function embeddings() {
+  const at = client.withOptions({ baseURL: RETRIEVAL_URL });
+  const answer = await at.embeddings.create({ model: EMBEDDER, input: [HELLO, WEATHER] });
+  await checkVectors([HELLO, WEATHER], answer.data.map((each) => each.embedding));
+  assert(answer.usage.prompt_tokens > 2);
 }

@@ -8,8 +8,11 @@ from typing import Any
 import openai
 import pytest
 from llama_index.core.llms import ChatMessage
+from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.tools import FunctionTool
+from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from llama_index.llms.openai_like import OpenAILike
+from llama_index.postprocessor.jinaai_rerank import JinaRerank
 
 from tests.clients.questions import (
     BOTH,
@@ -27,6 +30,15 @@ from tests.clients.questions import (
     Person,
     check_both,
     check_call,
+)
+from tests.clients.retrieval import (
+    EMBEDDER,
+    QUERY,
+    RERANKER,
+    TEXTS,
+    TOP_N,
+    check_ranking,
+    check_vectors,
 )
 
 
@@ -138,3 +150,19 @@ def test_errors(base_url: str, draining_url: str, llm: OpenAILike) -> None:
         make(base_url, api_key=WRONG_KEY).chat([user(HELLO)])
     with pytest.raises(openai.InternalServerError, match="engine_draining"):
         make(f"{draining_url}/v1").chat([user(HELLO)])
+
+
+def test_embeddings(retrieval_url: str) -> None:
+    embeddings = OpenAILikeEmbedding(
+        model_name=EMBEDDER, api_base=f"{retrieval_url}/v1", api_key=KEY
+    )
+    check_vectors(retrieval_url, embeddings.get_text_embedding_batch(TEXTS))
+    assert len(embeddings.get_query_embedding(QUERY)) == len(embeddings.get_text_embedding(QUERY))
+
+
+def test_rerank(retrieval_url: str) -> None:
+    ranker = JinaRerank(top_n=TOP_N, model=RERANKER, base_url=f"{retrieval_url}/v1", api_key=KEY)
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in TEXTS]
+    best = ranker.postprocess_nodes(nodes, query_str=QUERY)
+    found = [(TEXTS.index(each.node.get_content()), float(each.score or 0)) for each in best]
+    check_ranking(retrieval_url, found)
