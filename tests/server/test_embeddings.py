@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from starlette.testclient import TestClient
 
 from tests.embedding_model import QUERY, make_embedding_model, plain_states, unit
+from tests.server.unused_names import check_unused_names
 from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.base.embedding_info import EmbeddingInfo
@@ -21,6 +22,7 @@ from yaie.base.errors import ContextLengthExceeded, InvalidRequest, RequestFaile
 from yaie.base.settings import Settings
 from yaie.remote.client import Client
 from yaie.server.app import create_app
+from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.text.embeddings import vector_of
 from yaie.text.tokenizer import load_tokenizer
 
@@ -124,6 +126,12 @@ def test_fields_without_effect_are_named(http: TestClient) -> None:
     assert answer.headers["X-YAIE-Ignored-Params"] == "other, priority"
     answer = http.post("/v1/embeddings", json={"input": "x", "priority": 0})
     assert "X-YAIE-Ignored-Params" not in answer.headers
+
+
+def test_names_of_other_servers_are_refused_or_named(http: TestClient) -> None:
+    check_unused_names(http, "/v1/embeddings", EmbeddingBody, {"input": "x"})
+    answer = http.post("/v1/embeddings", json={"texts": ["x"]})
+    assert answer.json()["error"]["message"] == "texts is not supported by this server; use input"
 
 
 def test_a_mean_is_explained_by_its_rows(tiny_model_dir: Path) -> None:

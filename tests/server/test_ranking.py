@@ -20,6 +20,7 @@ from tests.ranking_model import (
     plain_classifier,
     plain_difference,
 )
+from tests.server.unused_names import check_unused_names
 from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.base.errors import InvalidRequest, ModelUnsupported
@@ -28,6 +29,7 @@ from yaie.models.load.folder import open_folder
 from yaie.remote.client import Client
 from yaie.server.app import create_app
 from yaie.server.requests import ranking_inputs
+from yaie.server.schemas.ranking import RerankBody, ScoreBody
 from yaie.text.ranking import Ranker
 from yaie.text.tokenizer import Tokenizer
 
@@ -241,6 +243,14 @@ def test_a_wrong_field_is_named(
     error = response.json()["error"]
     assert error["param"] == param
     assert message in error["message"]
+
+
+def test_names_of_other_servers_are_refused_or_named(http: TestClient) -> None:
+    ranked = {"query": QUERY, "documents": DOCUMENTS[:1]}
+    check_unused_names(http, "/v1/rerank", RerankBody, ranked)
+    check_unused_names(http, "/v1/score", ScoreBody, {"text_1": QUERY, "text_2": "a"})
+    answer = http.post("/v1/rerank", json={**ranked, "top-n": 1})
+    assert answer.headers["X-YAIE-Ignored-Params"] == "top-n"
 
 
 def test_each_model_names_its_task(http: TestClient, llm: LLM, tiny_model_dir: Path) -> None:

@@ -8,7 +8,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.model_tasks import embedding_of
 from yaie.base.types import EngineInfo
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.checks import check_limits
+from yaie.server.requests.checks import check_limits, check_unused
 from yaie.server.requests.pooled_call import make_pooled_call
 from yaie.server.requests.prompt_tokens import Prompts
 from yaie.server.schemas.embeddings import EmbeddingBody
@@ -24,6 +24,7 @@ def make_embedding_call(
 ) -> Call:
     """Translate a body. Raises `InvalidRequest` or a subclass, with the field's name."""
     how = embedding_of(info)
+    check_unused(body)
     check_limits(body)
     embedder = Embedder(tokenizer, info)
     embedder.check_dimensions(body.dimensions)

@@ -9,7 +9,7 @@ from yaie.base.errors import InvalidRequest
 from yaie.base.model_tasks import ranking_of
 from yaie.base.types import EngineInfo
 from yaie.server.requests.call import Call, Caller
-from yaie.server.requests.checks import check_limits
+from yaie.server.requests.checks import check_limits, check_unused
 from yaie.server.requests.pooled_call import make_pooled_call
 from yaie.server.schemas.ranking import RankingBody, RerankBody, ScoreBody
 from yaie.text.ranking import Ranker
@@ -24,6 +24,7 @@ Pairs = dict[str, tuple[str, str]]  # query and document, by the document's name
 def read_pairs(body: RankingBody, info: EngineInfo) -> Pairs:
     """Return a body's pairs. Raises `InvalidRequest` or a subclass, with the field's name."""
     ranking_of(info)
+    check_unused(body)
     check_limits(body)
     assert isinstance(body, RerankBody | ScoreBody)
     return rerank_pairs(body) if isinstance(body, RerankBody) else score_pairs(body)

@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from yaie.server.schemas.base import Origin, RequestBody, State
+from yaie.server.schemas.base import Origin, RequestBody, State, Unused
+from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.server.schemas.ollama_bodies import (
     OllamaBody,
     OllamaChatBody,
     OllamaGenerateBody,
 )
+from yaie.server.schemas.ranking import RerankBody, ScoreBody
 from yaie.server.schemas.structured import StructuredFields
 from yaie.server.schemas.table import BODIES, FIELDS, ApiField, list_used
 
@@ -28,6 +30,17 @@ PAGES = tuple(
 _BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _CHAT, _TEXT, _RESPONSES, _MESSAGES = BODIES
 _SHORT = dict(zip(BODIES, ("chat", "text", "responses", "messages"), strict=True))
+_RETRIEVAL: Mapping[str, type[RequestBody]] = {
+    "embeddings": EmbeddingBody,
+    "rerank": RerankBody,
+    "score": ScoreBody,
+}
+_TREATMENTS = {
+    State.REFUSED: "400",
+    State.OTHER_NAME: "400, unless ours is given",
+    State.ACCEPTED: "none",
+    State.REPORTED: "named in the header",
+}
 _CONSTRAINTS = set(StructuredFields.model_fields) - set(RequestBody.model_fields)
 
 
@@ -48,6 +61,23 @@ def _tabulate_refused(rows: Iterable[ApiField]) -> str:
 def _tabulate_others(rows: Iterable[ApiField]) -> str:
     lines = ["| field | endpoint | |", "| --- | --- | --- |"]
     lines += [f"| `{row.name}` | {_endpoints(row)} | {row.meaning} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _tabulate_retrieval() -> str:
+    """Return a row for each name that embeddings or rankings know and have no effect."""
+    lines = ["| field | endpoint | unused value | treatment | meaning |", "|" + " --- |" * 5]
+    rows: dict[tuple[str, str], tuple[Unused, list[str]]] = {}
+    for endpoint, body in _RETRIEVAL.items():
+        for field in body.unused.values():
+            rows.setdefault((field.name, field.meaning), (field, []))[1].append(endpoint)
+    for field, endpoints in rows.values():
+        harmless = ", ".join(f"`{json.dumps(value)}`" for value in field.harmless)
+        treatment = _TREATMENTS[field.state]
+        if field.state is State.REFUSED and field.advice:
+            treatment += f"; {field.advice}"
+        where = ", ".join(endpoints)
+        lines.append(f"| `{field.name}` | {where} | {harmless} | {treatment} | {field.meaning} |")
     return "\n".join(lines)
 
 
@@ -102,6 +132,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "accepted": lambda: _tabulate_others(_in(State.ACCEPTED)),
     "reported": lambda: _tabulate_others(_in(State.REPORTED)),
     "refused": lambda: _tabulate_refused(_in(State.REFUSED)),
+    "retrieval": _tabulate_retrieval,
     "other names": lambda: _tabulate_others(_in(State.OTHER_NAME)),
 }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict
 
-from yaie.server.schemas.base import Extension, RequestBody, Used
+from yaie.server.schemas import unused
+from yaie.server.schemas.base import Extension, RequestBody, Unused, Used
 from yaie.server.schemas.generation_replies import CachedTokens
 from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.server.schemas.shared_fields import WholeNumber
@@ -16,6 +18,8 @@ _IDS = {"type": "array", "items": {"type": "integer"}}
 
 class EmbeddingBody(RequestBody):
     """OpenAI's request for embeddings, with a few extensions."""
+
+    unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.EMBEDDING}
 
     # `embedding_call` checks that it is there and names its forms.
     model_config = ConfigDict(json_schema_extra={"required": ["input"]})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict
 
-from yaie.server.schemas.base import Extension, RequestBody
+from yaie.server.schemas import unused
+from yaie.server.schemas.base import Extension, RequestBody, Unused
 from yaie.server.schemas.embeddings import EmbeddingUsage
 from yaie.server.schemas.reply_struct import ReplyStruct
 from yaie.server.schemas.shared_fields import WholeNumber
@@ -22,6 +24,8 @@ _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "str
 
 class RankingBody(RequestBody):
     """Fields of both bodies."""
+
+    unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.RANKING}
 
     instruction: Annotated[
         str | None,
@@ -64,6 +68,11 @@ class RankingBody(RequestBody):
 class RerankBody(RankingBody):
     """A query and documents, as Jina's and Cohere's clients send them."""
 
+    unused: ClassVar[Mapping[str, Unused]] = {
+        **RankingBody.unused,
+        **{each.name: each for each in unused.RERANK},
+    }
+
     # `make_rerank_call` checks that they are there and names their forms.
     model_config = ConfigDict(json_schema_extra={"required": ["query", "documents"]})
 
@@ -97,6 +106,11 @@ class RerankBody(RankingBody):
 
 class ScoreBody(RankingBody):
     """Pairs of texts, as vLLM's clients send them."""
+
+    unused: ClassVar[Mapping[str, Unused]] = {
+        **RankingBody.unused,
+        **{each.name: each for each in unused.SCORE},
+    }
 
     model_config = ConfigDict(json_schema_extra={"required": ["text_1", "text_2"]})
 

@@ -167,3 +167,58 @@ MESSAGES = (
     _report("context_management", "the time to drop parts of a conversation"),
     _report("mcp_servers", "servers of tools that Anthropic's would call", []),
 )
+
+_SHORTENED = "texts cut to fewer tokens than the context"
+
+EMBEDDING = (
+    _refuse("add_special_tokens", "texts without the tokenizer's special tokens", True),
+    _refuse(
+        "input_type",
+        "a prompt by the kind of texts",
+        "document",
+        "passage",
+        "search_document",
+        advice="use prompt_name",
+    ),
+    _refuse("late_chunking", "inputs read as parts of one text", False),
+    _refuse("normalize", "vectors with another length than the model gives them", True),
+    _refuse("normalized", "vectors with another length than the model gives them", True),
+    _refuse("return_multivector", "a vector for each token", False),
+    _refuse(
+        "task", "a prompt or an adapter of the model", "", advice="use prompt_name, or model: name"
+    ),
+    _refuse("truncate_prompt_tokens", _SHORTENED, advice="use truncate"),
+    _other_name("embedding_type", "encoding_format", "float"),
+    _other_name("embedding_types", "encoding_format", ["float"]),
+    _other_name("output_dimension", "dimensions"),
+    _other_name("output_dimensionality", "dimensions"),
+    _other_name("output_dtype", "encoding_format", "float"),
+    _other_name("texts", "input"),
+    _other_name("truncation", "truncate", False),
+    _accept("metadata", "notes of the client on its request"),
+    _accept("safety_identifier", "an id of the end user for OpenAI's reviews"),
+)
+
+RANKING = (
+    _refuse("activation", "a score without the model's sigmoid", True),
+    _refuse("raw_scores", "a score without the model's sigmoid", False),
+    _refuse("use_activation", "a score without the model's sigmoid", True),
+    _refuse("truncate_prompt_tokens", _SHORTENED, advice="use truncate"),
+    _other_name("instruct", "instruction"),
+    _other_name("truncation", "truncate", False),
+    _report("max_chunks_per_doc", "parts of long documents, which are read as a whole"),
+    _report("max_tokens_per_doc", "a cut of documents below the context"),
+)
+RERANK = (
+    _refuse("rank_fields", "fields of documents to read besides `text`", [], ["text"]),
+    _other_name("return_text", "return_documents", True),
+    _other_name("texts", "documents"),
+    _other_name("top_k", "top_n"),
+)
+SCORE = (
+    _other_name("data_1", "text_1"),
+    _other_name("data_2", "text_2"),
+    _other_name("documents", "text_2"),
+    _other_name("queries", "text_1"),
+    _other_name("query", "text_1"),
+)
