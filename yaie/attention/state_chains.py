@@ -50,3 +50,40 @@ def whole_chains(plan: StepPlan) -> Sequence[StateChain]:
         StateChain(first, end, parent=chain_of[parents[first]] if parents[first] >= 0 else -1)
         for first, end in pairwise(bounds)
     ]
+
+
+def place_states(
+    chains: Sequence[StateChain], num_slots: int
+) -> tuple[list[tuple[int, int, int, int]], int]:
+    """Return chains whose sources and targets are all states, and the number of spare states.
+
+    Each is its first and end row, its source and its target; -1 for zeros and for none. States from
+    `num_slots` on are spare: they last for one layer. Computed in order, no chain overwrites a
+    state that a later one starts from: such states are copied first, by chains without rows.
+    """
+    parents = {chain.parent for chain in chains}
+    copies: dict[int, int] = {}
+    written: set[int] = set()
+    for chain in chains:
+        if chain.parent < 0 and chain.source in written and chain.source not in copies:
+            copies[chain.source] = num_slots + len(copies)
+        if chain.target != NO_STATE:
+            written.add(chain.target)
+    placed = [(0, 0, slot, spare) for slot, spare in copies.items()]
+    num_spare = len(copies)
+    ends: list[int] = []
+    written.clear()
+    for index, chain in enumerate(chains):
+        if chain.parent >= 0:
+            source = ends[chain.parent]
+        else:
+            source = copies[chain.source] if chain.source in written else chain.source
+        target = chain.target
+        if target == NO_STATE and index in parents:
+            target = num_slots + num_spare
+            num_spare += 1
+        if chain.target != NO_STATE:
+            written.add(chain.target)
+        ends.append(target)
+        placed.append((chain.first_row, chain.end_row, source, target))
+    return placed, num_spare

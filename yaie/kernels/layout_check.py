@@ -25,6 +25,7 @@ from yaie.kernels.decoder_structures import (
     Linear,
     LowRankPointers,
 )
+from yaie.kernels.recurrent_structures import Chain, Convolution, GatedNorm, Recurrence, States
 from yaie.kernels.sampling_calls import Best, Samples
 
 Mirrors = Mapping[str, type[ctypes.Structure]]
@@ -44,6 +45,11 @@ STRUCTURES: Mirrors = {
     "YaieAdapterLayer": AdapterLayer,
     "YaieAdapterRows": AdapterRows,
     "YaieDecoderCall": DecoderCall,
+    "YaieChain": Chain,
+    "YaieStates": States,
+    "YaieConvolution": Convolution,
+    "YaieRecurrence": Recurrence,
+    "YaieGatedNorm": GatedNorm,
     "YaieBest": Best,
     "YaieSamples": Samples,
 }

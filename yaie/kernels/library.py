@@ -13,6 +13,7 @@ from yaie.kernels import build, instruction_sets
 from yaie.kernels.attention_structures import Layer, Step, Write
 from yaie.kernels.decoder_structures import Decoder, DecoderCall, Experts, ExpertsCall, Linear
 from yaie.kernels.layout_check import find_difference
+from yaie.kernels.recurrent_structures import Convolution, GatedNorm, Recurrence
 from yaie.kernels.sampling_calls import Best, Samples
 
 
@@ -54,6 +55,9 @@ class Library:
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
         self.experts = handle.yaie_experts  # (Experts *, ExpertsCall *)
+        self.convolution = handle.yaie_convolution  # (Convolution *)
+        self.recurrence = handle.yaie_recurrence  # (Recurrence *)
+        self.gated_norm = handle.yaie_gated_norm  # (GatedNorm *)
         self.best = handle.yaie_best  # (Best *)
         self.sample = handle.yaie_sample  # (Samples *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
@@ -64,6 +68,7 @@ class Library:
         # (weights, importance, values, scales, zero points, outputs, inputs, group, dtype)
         self.round = handle.yaie_round
         self.dequantize = handle.yaie_dequantize  # (blocks, to, rows, inputs, weight kind)
+        self.unpack = handle.yaie_unpack  # (Linear *, outputs, number of outputs, to)
         self.packed_inputs = handle.yaie_packed_inputs  # (weight kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
@@ -73,9 +78,9 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = ctypes.c_char_p
         for name in ("set_threads", "write_kv", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("pack", "pack_quantized", "round", "dequantize", "linear", "decode"):
+        for name in ("pack", "pack_quantized", "round", "dequantize", "unpack", "linear", "decode"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("experts", "best", "sample"):
+        for name in ("experts", "convolution", "recurrence", "gated_norm", "best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -90,8 +95,12 @@ class Library:
         handle.yaie_round.argtypes = [*[address] * 5, *[size] * 3, number]
         linear, call = ctypes.POINTER(Linear), ctypes.POINTER(DecoderCall)
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
+        handle.yaie_unpack.argtypes = [linear, address, size, address]
         handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]
         handle.yaie_experts.argtypes = [ctypes.POINTER(Experts), ctypes.POINTER(ExpertsCall)]
+        handle.yaie_convolution.argtypes = [ctypes.POINTER(Convolution)]
+        handle.yaie_recurrence.argtypes = [ctypes.POINTER(Recurrence)]
+        handle.yaie_gated_norm.argtypes = [ctypes.POINTER(GatedNorm)]
         handle.yaie_best.argtypes = [ctypes.POINTER(Best)]
         handle.yaie_sample.argtypes = [ctypes.POINTER(Samples)]
         handle.yaie_write_kv.argtypes = [step, write, write]

@@ -50,6 +50,10 @@ class StatePool:
             for layer in layers
         ]
 
+    def tensors(self, layer: int) -> States:
+        """Return a layer's states [slots, ...] themselves."""
+        return self._layers[layer]
+
     def read(self, layer: int, slots: torch.Tensor) -> States:
         """Return copies of a layer's states [len(slots), ...]."""
         return {key: pool.index_select(0, slots) for key, pool in self._layers[layer].items()}

@@ -21,7 +21,7 @@ from yaie.kvcache.pool import KVPool
 from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.attention_hook import LayerArguments
 from yaie.models.architecture.layer_shapes import layer_of
-from yaie.models.architecture.mixer_hook import Run
+from yaie.models.architecture.mixer_hook import ChainedStates, Run
 
 
 class PooledModel(NamedTuple):
@@ -86,6 +86,11 @@ class Batch:
         """See `MixerExecutor.mix`."""
         assert self._states is not None, "the model has no recurrent layers"
         return self._states.mix(mixer, hidden, run)
+
+    def chained_states(self, mixer: int) -> ChainedStates:
+        """See `MixerExecutor.chained_states`."""
+        assert self._states is not None, "the model has no recurrent layers"
+        return self._states.chained(mixer)
 
     def attend(
         self,

@@ -90,7 +90,7 @@ def choose_executor(
         decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
         return NativeExecutor(loaded, decoder, memory)
     if loaded.metadata.states:
-        original.slower_because = "the kernel library does not compute recurrent layers"
+        original.slower_because = "the native decoder has no recurrent layers"
     else:
         built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
         if isinstance(built, NativeDecoder):

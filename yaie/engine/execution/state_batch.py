@@ -1,20 +1,22 @@
 """State batch: one step's chains for the mixers of recurrent layers.
 
-Chains of one length and one depth are computed in one call, so a decode step is one call a layer.
+Kernels take all chains at once. Mixers of transformers are called for chains of one length and one
+depth, so a decode step is one call a layer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.attention.state_chains import StateChain, whole_chains
+from yaie.attention.state_chains import StateChain, place_states, whole_chains
 from yaie.kvcache.node_states import NO_STATE
-from yaie.kvcache.state_pool import StatePool, States
-from yaie.models.architecture.mixer_hook import MixerCache, Run
+from yaie.kvcache.state_pool import StateKey, StatePool, States
+from yaie.models.architecture.mixer_hook import ChainedStates, MixerCache, Run
 from yaie.process.heartbeat import beat
 
 
@@ -22,15 +24,40 @@ class StateBatch:
     """The chains of a step, grouped. Implements `MixerExecutor`."""
 
     def __init__(self, plan: StepPlan, pool: StatePool, device: torch.device) -> None:
-        chains = whole_chains(plan) if plan.chains is None else plan.chains
+        self._chains = whole_chains(plan) if plan.chains is None else plan.chains
         self._pool = pool
-        parents = {chain.parent for chain in chains}
-        self._kept = {index for index in parents if index >= 0}  # their end states are read here
-        self._groups = [_Group(chains, each, device) for each in _in_groups(chains)]
+        self._device = device
+        self._spare: dict[tuple[StateKey, torch.Size], torch.Tensor] = {}  # layers take turns
+
+    @cached_property
+    def _groups(self) -> list[_Group]:
+        chains = self._chains
+        return [_Group(chains, each, self._device) for each in _in_groups(chains)]
+
+    @cached_property
+    def _placed(self) -> tuple[torch.Tensor, int]:
+        placed, num_spare = place_states(self._chains, self._pool.num_slots)
+        return torch.tensor(placed, dtype=torch.int64), num_spare
+
+    def chained(self, mixer: int) -> ChainedStates:
+        """See `MixerExecutor.chained_states`."""
+        beat()
+        chains, _ = self._placed
+        states = self._pool.tensors(mixer)
+        return ChainedStates(
+            chains, states, {key: self._take_spare(key, pool) for key, pool in states.items()}
+        )
+
+    def _take_spare(self, key: StateKey, pool: torch.Tensor) -> torch.Tensor:
+        place = key, pool.shape[1:]
+        if place not in self._spare:
+            self._spare[place] = pool.new_empty((self._placed[1], *pool.shape[1:]))
+        return self._spare[place]
 
     def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:
         """See `MixerExecutor.mix`."""
         beat()
+        parents = {chain.parent for chain in self._chains}  # their end states are read here
         output: torch.Tensor | None = None
         ends: dict[int, tuple[States, int]] = {}  # by chain: a batch's states, and its index there
         writes: list[tuple[int, States, int]] = []
@@ -41,7 +68,7 @@ class StateBatch:
                 output = found.new_empty((1, hidden.shape[1], found.shape[-1]))
             output[0, group.rows] = found
             for index, (number, chain) in enumerate(group.chains):
-                if number in self._kept:
+                if number in parents:
                     ends[number] = (cache.states, index)
                 if chain.target != NO_STATE:
                     writes.append((chain.target, cache.states, index))

@@ -25,6 +25,8 @@ from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import has_experts
 from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.fused.fused_decoder import FusedDecoder
+from yaie.models.native.float_activations import pack_tied_head, widen_activations
+from yaie.models.native.native_mixers import pack_mixers
 from yaie.models.native.numerics_check import (
     TOLERANCE_OF_EXPERTS,
     DecoderDiffers,
@@ -194,20 +196,26 @@ class TransformersExecutor:
 
     @torch.inference_mode()
     def pack_linears(self, library: Library) -> None:
-        """Pack the linear layers for the kernel library and free the originals.
+        """Pack the linear layers for the kernel library, with recurrent layers; free the originals.
 
         Raises `DecoderDiffers` if the model's logits change by more than rounding, or if its
         forward does not run with packed layers; the model is unusable then.
         """
         loaded = self.loaded
         assert loaded.model is not None, "a packed model has no original"
-        linears = packable_linears(loaded.model, loaded.dtype)
-        if not linears:
+        if not packable_linears(loaded.model, loaded.dtype):
             return
         plans = comparison_plans(loaded, with_gap=False)
         expected = [self.execute(plan) for plan in plans]
         try:
-            self._packer = pack_linears(loaded.model, linears, library, loaded.dtype)
+            self._packer = Packer(library, loaded.dtype)
+            if loaded.metadata.states:
+                pack_mixers(loaded.model, library, self._packer)
+                pack_tied_head(loaded.model, library, self._packer, loaded.dtype)
+            linears = packable_linears(loaded.model, loaded.dtype)
+            pack_linears(loaded.model, linears, library, self._packer)
+            if loaded.metadata.states:
+                widen_activations(loaded.model)
             found = [self.execute(plan) for plan in plans]
         except (AttributeError, TypeError) as error:  # the forward reads a layer's weights itself
             raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error

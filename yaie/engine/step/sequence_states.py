@@ -149,7 +149,8 @@ class SequenceStates:
         for sequence in self._reached:
             self.nodes.release(self._held.pop(sequence).slot)
         targets: dict[_Place, int] = {}
-        for place, sequences in ends.items():
+        # The slot that was freed last is taken first, so most states are replaced in place.
+        for place, sequences in reversed(ends.items()):
             slot = self.nodes.take()
             if slot == NO_STATE:
                 raise InvariantViolated("more sequences run than there are state slots")

@@ -43,6 +43,13 @@ struct PackQuantizedCall {
     int64_t groups;
 };
 
+// Unpacking of the weights of some outputs, to float32 [outputs, inputs].
+struct UnpackCall {
+    const YaieLinear* linear;
+    const int64_t* outputs;
+    float* to;
+};
+
 constexpr int64_t kRowsInRounding = 8;  // a task's outputs
 
 // Rounding of weights to 4 bits with zero points, or to 8 bits without; see weight_rounding.inl.

@@ -350,6 +350,12 @@ YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* 
     for (int64_t i = 0; i < inputs; ++i) to[i] = upcast(from[word_index(i / 2, lane) * 2 + i % 2]);
 }
 
+// Unpack the weights of one output.
+static void unpack_task(void* context, int64_t index, Scratch&) {
+    const UnpackCall& call = *static_cast<const UnpackCall*>(context);
+    unpack_output(*call.linear, call.outputs[index], call.to + index * call.linear->num_inputs);
+}
+
 static void embed_task(void* context, int64_t index, Scratch&) {
     const EmbedCall& call = *static_cast<const EmbedCall*>(context);
     const YaieDecoder& decoder = *call.decoder;

@@ -105,39 +105,10 @@
 #include "set.inl"
 #endif
 
+#include "processor.h"
+
 namespace yaie {
 namespace {
-
-#if defined(__x86_64__) && YAIE_WITH(amx)
-// CPUID instead of __builtin_cpu_supports: some compilers that generate AMX do not know its name.
-bool has_tile_registers() {
-    constexpr unsigned kNeeded = 1u << 22 | 1u << 24 | 1u << 25;  // amx-bf16, amx-tile, amx-int8
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kNeeded) == kNeeded;
-}
-
-#endif
-
-#if defined(__x86_64__) && YAIE_WITH(avx2)
-// CPUID instead of __builtin_cpu_supports, as above.
-bool has_f16c() {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & 1u << 29);
-}
-#endif
-
-#if defined(__x86_64__) && YAIE_WITH(amx)
-// Linux enables the tile registers of a process on request; its threads inherit the permission.
-bool may_use_tiles() {
-#ifdef __linux__
-    constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    static const bool granted = syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
-    return granted;
-#else
-    return false;
-#endif
-}
-#endif
 
 struct InstructionSet {
     const char* name;
@@ -149,10 +120,14 @@ struct InstructionSet {
     Task pack_quantized;
     Task round;       // index: kRowsInRounding outputs
     Task dequantize;  // index: a row of GGUF blocks
+    Task unpack;      // index: an output
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
                    DecoderBuffers&, RunAttention);
     void (*experts)(Pool&, const YaieExperts&, const YaieExpertsCall&, ExpertBuffers&);
+    void (*convolution)(Pool&, const YaieConvolution&);
+    void (*recurrence)(Pool&, const YaieRecurrence&);
+    void (*gated_norm)(Pool&, const YaieGatedNorm&);
     Task best;    // index: a row of logits
     Task sample;  // index: a draw
 };
@@ -167,9 +142,13 @@ struct InstructionSet {
      set::pack_quantized_task,       \
      set::round_task,                \
      set::dequantize_task,           \
+     set::unpack_task,               \
      set::whole_linear,              \
      set::run_decoder,               \
      set::run_experts,               \
+     set::run_convolution,           \
+     set::run_recurrence,            \
+     set::run_gated_norm,            \
      set::best_task,                 \
      set::sample_task}
 
@@ -204,20 +183,11 @@ const InstructionSet kInstructionSets[] = {
 #endif
 };
 
-// Intel's vector units multiply bf16 slower than float32.
-bool ranks_after_next(const InstructionSet& set) {
-#if defined(__x86_64__)
-    return std::strcmp(set.name, "bf16") == 0 && __builtin_cpu_is("intel");
-#else
-    return false;
-#endif
-}
-
 const InstructionSet* best() {
     const InstructionSet* passed_over = nullptr;
     for (const InstructionSet& set : kInstructionSets) {
         if (!set.available()) continue;
-        if (!ranks_after_next(set)) return &set;
+        if (!ranks_after_next(set.name)) return &set;
         passed_over = &set;
     }
     return passed_over;
@@ -360,6 +330,13 @@ void yaie_dequantize(const void* from, float* to, int64_t rows, int64_t inputs, 
     yaie::shared().get().run(yaie::chosen()->dequantize, &call, rows);
 }
 
+// Unpack the weights of some outputs of a packed layer, to float32 [count, inputs].
+void yaie_unpack(const YaieLinear* linear, const int64_t* outputs, int64_t count, float* to) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::UnpackCall call{linear, outputs, to};
+    yaie::shared().get().run(yaie::chosen()->unpack, &call, count);
+}
+
 // Run one linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.
 void yaie_linear(const YaieLinear* linear, const float* x, int64_t rows, float* y, int32_t store,
                  float factor) {
@@ -380,6 +357,24 @@ void yaie_experts(const YaieExperts* experts, const YaieExpertsCall* call) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     static yaie::ExpertBuffers* buffers = new yaie::ExpertBuffers;
     yaie::chosen()->experts(yaie::shared().get(), *experts, *call, *buffers);
+}
+
+// Compute a recurrent layer's short convolution.
+void yaie_convolution(const YaieConvolution* call) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::chosen()->convolution(yaie::shared().get(), *call);
+}
+
+// Compute a recurrent layer's delta rule or scan.
+void yaie_recurrence(const YaieRecurrence* call) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::chosen()->recurrence(yaie::shared().get(), *call);
+}
+
+// Compute a gated norm.
+void yaie_gated_norm(const YaieGatedNorm* call) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::chosen()->gated_norm(yaie::shared().get(), *call);
 }
 
 // Find the most likely token of each row.

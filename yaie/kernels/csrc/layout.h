@@ -141,6 +141,26 @@ inline std::string describe_layout() {
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats),
                 YAIE_FIELD(num_hidden_rows), YAIE_FIELD(hidden), YAIE_FIELD(num_adapted),
                 YAIE_FIELD(adapted), YAIE_FIELD(num_adapted_outputs), YAIE_FIELD(adapted_outputs))
+    YAIE_STRUCT(YaieChain, YAIE_FIELD(first_row), YAIE_FIELD(end_row), YAIE_FIELD(source),
+                YAIE_FIELD(target))
+    YAIE_STRUCT(YaieStates, YAIE_FIELD(slots), YAIE_FIELD(spare), YAIE_FIELD(num_slots),
+                YAIE_FIELD(stride))
+    YAIE_STRUCT(YaieConvolution, YAIE_FIELD(x), YAIE_FIELD(x_stride), YAIE_FIELD(y),
+                YAIE_FIELD(y_stride), YAIE_FIELD(weights), YAIE_FIELD(bias), YAIE_FIELD(num_taps),
+                YAIE_FIELD(num_channels), YAIE_FIELD(has_silu), YAIE_FIELD(chains),
+                YAIE_FIELD(num_chains), YAIE_FIELD(states))
+    YAIE_STRUCT(YaieRecurrence, YAIE_FIELD(queries), YAIE_FIELD(keys), YAIE_FIELD(values),
+                YAIE_FIELD(row_stride), YAIE_FIELD(steps), YAIE_FIELD(step_stride),
+                YAIE_FIELD(gates), YAIE_FIELD(gate_stride), YAIE_FIELD(step_bias),
+                YAIE_FIELD(rates), YAIE_FIELD(skip), YAIE_FIELD(y), YAIE_FIELD(num_rows),
+                YAIE_FIELD(num_heads), YAIE_FIELD(num_key_heads), YAIE_FIELD(key_width),
+                YAIE_FIELD(value_width), YAIE_FIELD(chains), YAIE_FIELD(num_chains),
+                YAIE_FIELD(states), YAIE_FIELD(is_delta_rule), YAIE_FIELD(gate_factor),
+                YAIE_FIELD(min_step), YAIE_FIELD(max_step))
+    YAIE_STRUCT(YaieGatedNorm, YAIE_FIELD(x), YAIE_FIELD(gate), YAIE_FIELD(gate_stride),
+                YAIE_FIELD(weight), YAIE_FIELD(weight_stride), YAIE_FIELD(y), YAIE_FIELD(num_rows),
+                YAIE_FIELD(num_groups), YAIE_FIELD(width), YAIE_FIELD(norm_first),
+                YAIE_FIELD(epsilon))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(best), YAIE_FIELD(tokens))
     YAIE_STRUCT(YaieSamples, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),

@@ -33,6 +33,7 @@ namespace YAIE_NAMESPACE {
 #include "experts.inl"
 #include "hadamard.inl"
 #include "decoder.inl"
+#include "recurrent.inl"
 #include "sampling.inl"
 #include "weight_rounding.inl"
 }  // namespace YAIE_NAMESPACE

@@ -216,8 +216,14 @@ class _GeometryProbe:
         output = run(hidden, cache)
         self.states.append(
             tuple(
+                # Kernels of the CPU compute in float32.
                 StateShape(
-                    kind, index, tuple(state.shape[1:]), str(state.dtype).removeprefix("torch.")
+                    kind,
+                    index,
+                    tuple(state.shape[1:]),
+                    "float32"
+                    if state.device.type == "cpu"
+                    else str(state.dtype).removeprefix("torch."),
                 )
                 for (kind, index), state in cache.states.items()
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -22,7 +22,18 @@ _MIXERS = ("GatedDeltaNet", "MambaLayer", "Mixer", "ShortConv")
 _CACHE_NAMES = ("cache", "cache_params", "past_key_values")
 _CONV, _RECURRENT = "conv", "recurrent"
 
+_MIXER = "yaie_mixer"  # mixer attribute: its index
+
 Run = Callable[[torch.Tensor, "MixerCache"], torch.Tensor]
+Compute = Callable[[torch.Tensor, "ChainedStates"], torch.Tensor]  # rows [1, rows, hidden]
+
+
+class ChainedStates(NamedTuple):
+    """A step's chains, and the states [slots, ...] of a layer that they start from and leave."""
+
+    chains: torch.Tensor  # int64 [chains, 4]: first row, end row, source and target state
+    states: States
+    spare: States  # numbered after the slots
 
 
 class MixerExecutor(Protocol):
@@ -30,6 +41,9 @@ class MixerExecutor(Protocol):
 
     def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:
         """Compute rows [1, rows, hidden] by calls `run([batch, rows, hidden], cache)`."""
+
+    def chained_states(self, mixer: int) -> ChainedStates:
+        """Return the step's chains and one mixer's states."""
 
 
 class MixerCache:
@@ -76,7 +90,7 @@ class MixerCache:
             inputs = torch.nn.functional.pad(conv_states, (missing, 0))
         else:
             width = earlier.shape[-1]
-            inputs = torch.cat([earlier, conv_states], dim=-1)
+            inputs = torch.cat([earlier.to(conv_states.dtype), conv_states], dim=-1)
         self.states[key] = inputs[..., -width:].clone()
         return inputs
 
@@ -104,7 +118,24 @@ def hook_mixers(model: torch.nn.Module, count: int) -> None:
             f"recurrent layers"
         )
     for index, module in enumerate(found):
+        setattr(module, _MIXER, index)
         _hook(module, index)
+
+
+def hooked_mixers(model: torch.nn.Module) -> list[torch.nn.Module]:
+    """Return the model's hooked mixers, in the order of their indices."""
+    return [each for each in model.modules() if hasattr(each, _MIXER)]
+
+
+def replace_mixer(module: torch.nn.Module, compute: Compute) -> None:
+    """Have a hooked mixer's rows computed by this function from now on."""
+    index: int = getattr(module, _MIXER)
+
+    def forward(hidden_states: torch.Tensor, *_: Any, **keywords: Any) -> torch.Tensor:
+        step = _step_of(module, keywords)
+        return compute(hidden_states, step.chained_states(index))
+
+    module.forward = forward
 
 
 def _hook(module: torch.nn.Module, index: int) -> None:
@@ -118,9 +149,13 @@ def _hook(module: torch.nn.Module, index: int) -> None:
         return original(hidden, **{keyword: cache})  # type: ignore[no-any-return]
 
     def forward(hidden_states: torch.Tensor, *_: Any, **keywords: Any) -> torch.Tensor:
-        step: Any = keywords.get(STEP_KEYWORD) or current_step()
-        if step is None:
-            raise ModelUnsupported(f"{type(module).__name__} runs outside a step")
-        return step.mix(index, hidden_states, run)  # type: ignore[no-any-return]
+        return _step_of(module, keywords).mix(index, hidden_states, run)
 
     module.forward = forward
+
+
+def _step_of(module: torch.nn.Module, keywords: dict[str, Any]) -> MixerExecutor:
+    step: Any = keywords.get(STEP_KEYWORD) or current_step()
+    if step is None:
+        raise ModelUnsupported(f"{type(module).__name__} runs outside a step")
+    return step  # type: ignore[no-any-return]

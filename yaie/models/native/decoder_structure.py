@@ -326,17 +326,23 @@ def _head_norm(attention: nn.Module, name: str) -> Norm | None:
 
 def _mlp(modules: tuple[nn.Module, ...]) -> GatedMlp | OtherMlps:
     """Return a gated MLP in parts, and others as they are."""
-    names = {name for name, _ in modules[0].named_children()}
-    if len(modules) == 1 and names <= _GATED | _DROPOUTS:
-        try:
-            return GatedMlp(
-                _linears_of(modules[0], ("gate_up_proj",), ("gate_proj", "up_proj")),
-                _linears_of(modules[0], ("down_proj",)),
-                _activation_of(modules[0]),
-            )
-        except NotRecognised:
-            pass
-    return OtherMlps(modules)
+    found = gated_mlp_of(modules[0]) if len(modules) == 1 else None
+    return OtherMlps(modules) if found is None else found
+
+
+def gated_mlp_of(module: nn.Module) -> GatedMlp | None:
+    """Return a gated MLP by its modules; None for any other module."""
+    names = {name for name, _ in module.named_children()}
+    if not names or not names <= _GATED | _DROPOUTS:
+        return None
+    try:
+        return GatedMlp(
+            _linears_of(module, ("gate_up_proj",), ("gate_proj", "up_proj")),
+            _linears_of(module, ("down_proj",)),
+            _activation_of(module),
+        )
+    except NotRecognised:
+        return None
 
 
 def norm_of(module: nn.Module) -> Norm:

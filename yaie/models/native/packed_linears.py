@@ -38,6 +38,13 @@ class PackedLinear(nn.Module):
         self._library.linear(self._linear, rows.data_ptr(), rows.shape[0], y.data_ptr(), SET, 0.0)
         return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
 
+    def unpack(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the weights [..., inputs] of some outputs [...], in float32."""
+        outputs = outputs.contiguous()
+        rows = torch.empty(*outputs.shape, self.in_features)
+        self._library.unpack(self._linear, outputs.data_ptr(), outputs.numel(), rows.data_ptr())
+        return rows
+
 
 def packable_linears(
     model: nn.Module, dtype: torch.dtype
@@ -48,7 +55,7 @@ def packable_linears(
     """
     if dtype not in KINDS:
         return {}
-    embedding = model.get_input_embeddings()  # type: ignore[operator]
+    table = getattr(model.get_input_embeddings(), "weight", None)  # type: ignore[operator]
     found: dict[str, nn.Linear | QuantizedLinear] = {}
     for name, module in model.named_modules():
         if isinstance(module, QuantizedLinear):
@@ -58,7 +65,7 @@ def packable_linears(
             continue
         if name.endswith(ROUTERS):
             continue
-        if module.weight.data_ptr() != embedding.weight.data_ptr():
+        if table is None or module.weight.data_ptr() != table.data_ptr():
             found[name] = module
     return found
 
@@ -67,13 +74,12 @@ def pack_linears(
     model: nn.Module,
     linears: dict[str, nn.Linear | QuantizedLinear],
     library: Library,
-    dtype: torch.dtype,
-) -> Packer:
+    packer: Packer,
+) -> None:
     """Replace a model's linear layers by packed ones, freeing each original immediately.
 
-    Returns the packer; it owns their memory and must live as long as the model.
+    The packer owns their memory and must live as long as the model.
     """
-    packer = Packer(library, dtype)
     freed = 0
     for name, module in report_each(linears.items(), "packing weights", len(linears)):
         freed += module.out_features * module.in_features
@@ -84,4 +90,3 @@ def pack_linears(
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, packed)
     packer.warn_of_dequantized()
-    return packer
