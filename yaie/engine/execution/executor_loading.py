@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -29,10 +30,12 @@ from yaie.models.files.encoder_classes import find_encoder
 from yaie.models.load.encoder import load_encoder
 from yaie.models.load.folder import resolve_model_path
 from yaie.models.load.loader import load_model, restore_model
+from yaie.models.load.packed_experts import EXPERTS, describe_experts
 from yaie.models.native.batch_invariance_check import not_exact
 from yaie.models.native.numerics_check import DecoderDiffers, has_room_to_compare
-from yaie.models.native.packed_cache import PackedCache, cache_key, open_cache
-from yaie.models.native.packed_weights import NotSavable, PackedWeights, PackedWeightsWriter
+from yaie.models.native.packed_cache import CacheEntry, PackedCache, cache_key, open_cache
+from yaie.models.native.packed_weights import PackedWeights, PackedWeightsWriter, describe_decoder
+from yaie.models.native.saved_structures import NotSavable, SavedTensors
 
 log = logging.getLogger(__name__)
 
@@ -54,10 +57,13 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
     if find_encoder(read_config(resolve_model_path(config.source))) is not None:
         return EncoderExecutor(*load_encoder(config)), None
     slot = _find_slot(config)
-    executor: Executor | None = None if slot is None else _restore(config, slot)
-    if executor is not None:
-        return executor, None
-    packed = _pack(config)
+    entry = None if slot is None else slot.cache.read(slot.key)
+    experts = entry if entry is not None and EXPERTS in entry.header else None
+    if slot is not None and entry is not None and experts is None:
+        executor = _restore(config, slot, entry)
+        if executor is not None:
+            return executor, None
+    packed = _pack(config, experts)
     if isinstance(packed, str):
         log.warning("%s; transformers runs the model instead, slower", packed)
         gc.collect()
@@ -70,12 +76,14 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
     return packed, None if slot is None else _save(config, slot, packed)
 
 
-def _pack(config: EngineConfig) -> Executor | str:
+def _pack(config: EngineConfig, experts: CacheEntry | None) -> Executor | str:
     """Return the executor for a newly packed model, or the reason it is unusable.
+
+    `experts`: the cache file of its packed experts.
 
     A reason and not an error: an error's traceback would keep the model in memory.
     """
-    loaded = load_model(config)
+    loaded = load_model(config, experts=experts)
     try:
         return choose_executor(loaded, config.attention_backend, exact=config.exact, config=config)
     except DecoderDiffers as error:
@@ -104,10 +112,7 @@ def _key(config: EngineConfig, kernels: Library) -> str:
     return cache_key(config, resolve_model_path(config.source), kernels.instruction_set)
 
 
-def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
-    entry = slot.cache.read(slot.key)
-    if entry is None:
-        return None
+def _restore(config: EngineConfig, slot: CacheSlot, entry: CacheEntry) -> Executor | None:
     try:
         metadata = ModelMetadata.from_json(entry.header["metadata"])
         loaded = restore_model(config, resolve_model_path(config.source), metadata)
@@ -132,18 +137,25 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
 
 
 def _save(config: EngineConfig, slot: CacheSlot, executor: Executor) -> PackedWeightsWriter | None:
-    loaded = executor.loaded
-    if not isinstance(executor, NativeExecutor) or not has_room_to_compare(loaded):
-        return None
     try:
+        described = _describe(executor, slot)
+        if described is None:
+            return None
         if _key(config, slot.kernels) != slot.key:
             log.warning("packed weights are not cached: the model's files changed while it loaded")
             return None
-    except (OSError, YaieError) as error:
+    except (NotSavable, OSError, YaieError) as error:
         log.warning("packed weights are not cached: %s", error)
         return None
-    try:
-        return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, loaded)
-    except NotSavable as error:
-        log.warning("packed weights are not cached: %s", error)
+    return PackedWeightsWriter(slot.cache, slot.key, *described)
+
+
+def _describe(executor: Executor, slot: CacheSlot) -> tuple[dict[str, Any], SavedTensors] | None:
+    """Return the header and the data of a cache file, or None if there is nothing to cache."""
+    loaded = executor.loaded
+    if isinstance(executor, NativeExecutor):
+        return describe_decoder(executor.decoder, loaded) if has_room_to_compare(loaded) else None
+    # A file that is there has these very experts.
+    if loaded.model is None or slot.cache.holds(slot.key):
         return None
+    return describe_experts(loaded.model)

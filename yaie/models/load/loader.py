@@ -62,6 +62,7 @@ from yaie.models.load.weight_sizes import (
     estimate_weights,
     is_gpu,
 )
+from yaie.models.native.packed_cache import CacheEntry
 from yaie.models.quantization.block_layout import BlockLayout, read_block_layout
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
@@ -133,10 +134,13 @@ class _Budget:
         )
 
 
-def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
+def load_model(
+    config: EngineConfig, *, may_pack: bool = True, experts: CacheEntry | None = None
+) -> LoadedModel:
     """Load the model that the config names.
 
     `may_pack`: a kernel library, if there is one, will pack the weights afterwards.
+    `experts`: the cache file of its packed experts.
     Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`: within seconds
     and, except for damaged weights, before weights are read.
     """
@@ -144,7 +148,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     source = _open(config, may_pack=may_pack)
     target = _choose_target(config, source, may_pack=may_pack)
     budget = _check_memory(config, source, target)
-    model = _build(config, source, budget.target)
+    model = _build(config, source, budget.target, experts)
     return _inspect(config, source, budget.target, budget, model)
 
 
@@ -233,7 +237,8 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
             experts = experts_to_pack(model, source.architecture, source.folder)
         if config.quantization is not None or experts:
             quantized = _estimate_rounding(config.quantization, model, experts)
-        if source.text is not None:
+        # Experts, most of a mixture, are rounded to nearest; the rest is not worth minutes.
+        if source.text is not None and not (experts and source.text.is_default):
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
     if config.quantization is None and source.folder.checkpoint.gguf is not None:
         quantized = _choose_blocks(config, source.folder.checkpoint, can_pack=kernels is not None)
@@ -318,7 +323,9 @@ def _with_stored_size(
     )
 
 
-def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch.nn.Module:
+def _build(
+    config: EngineConfig, source: _Source, target: WeightFormat, experts: CacheEntry | None
+) -> torch.nn.Module:
     """Read the weights, quantize them if the settings ask for it, and move them to the device."""
     model = build_model(
         source.architecture,
@@ -332,7 +339,7 @@ def _build(config: EngineConfig, source: _Source, target: WeightFormat) -> torch
     if target.experts:
         kernels = packing_kernels(config, target.device, target.dtype)
         assert kernels is not None
-        pack_experts(model, target.experts, config.quantization, kernels)
+        pack_experts(model, target.experts, config.quantization, kernels, experts)
     switch = longrope_switch(source.settings)
     if switch is not None and target.context_len > switch:
         use_second_table(model, switch)

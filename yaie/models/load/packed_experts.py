@@ -1,4 +1,7 @@
-"""Packing of experts at load: each expert is read, rounded and packed before the next one."""
+"""Packing of experts at load: each expert is read, rounded and packed before the next one.
+
+The cache of packed weights has them for the next start.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,20 @@ from torch import nn
 
 from yaie.base.errors import ModelUnsupported
 from yaie.kernels.library import Library
+from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.load.expert_tensors import ExpertSource, find_experts
 from yaie.models.load.folder import ModelFolder
+from yaie.models.native.packed_cache import CacheEntry
 from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExperts
 from yaie.models.native.packing import Packer
+from yaie.models.native.saved_structures import SavedTensors
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import QuantizedWeight
-from yaie.process.progress import report_each
+from yaie.process.progress import report, report_each
 
 log = logging.getLogger(__name__)
+
+EXPERTS = "experts"  # the key of the header of a cache file of experts
 
 
 def experts_to_pack(
@@ -51,14 +59,21 @@ def prepare_class(model_class: Any, sources: Sequence[ExpertSource]) -> Any:
 
 
 def pack_experts(
-    model: nn.Module, sources: Sequence[ExpertSource], kind: str | None, library: Library
+    model: nn.Module,
+    sources: Sequence[ExpertSource],
+    kind: str | None,
+    library: Library,
+    saved: CacheEntry | None = None,
 ) -> None:
     """Put the experts in a model whose modules of experts are empty.
 
     kind: of the rounded weights; experts in mxfp4 stay as they are stored.
+    saved: the cache entry that has these experts packed, if there is one.
     Raises `ModelUnsupported` if packed experts differ from their weights.
     """
-    packer = Packer(library, torch.float32, exact=True)
+    if saved is not None and _restore(model, sources, kind, library, saved):
+        return
+    packer = _make_packer(library)
     if any(source.kind is None for source in sources):
         log.info("experts are rounded to %s as they are read, to the nearest values", kind)
     for source in report_each(sources, "packing experts", len(sources)):
@@ -72,6 +87,53 @@ def pack_experts(
                 except UnknownExperts as error:
                     raise ModelUnsupported(f"{source.name}: {error}; omit --quantization") from None
         model.set_submodule(source.name, packed)
+
+
+def describe_experts(model: nn.Module) -> tuple[dict[str, Any], SavedTensors] | None:
+    """Return the header and the data of a cache file of a model's packed experts.
+
+    None if the model has none. Raises `NotSavable`.
+    """
+    layers = {name: each for name, each in model.named_modules() if isinstance(each, PackedExperts)}
+    if not layers:
+        return None
+    tensors = SavedTensors(next(iter(layers.values())).held)
+    return {EXPERTS: {name: each.describe(tensors) for name, each in layers.items()}}, tensors
+
+
+def _restore(
+    model: nn.Module,
+    sources: Sequence[ExpertSource],
+    kind: str | None,
+    library: Library,
+    saved: CacheEntry,
+) -> bool:
+    """Take all experts out of a cache file; return False, with a log line, if that failed.
+
+    The first expert of each layer is compared with the checkpoint's.
+    """
+    report("reading packed experts")
+    packer = _make_packer(library)
+    try:
+        data = WeightMemory(library).take(saved.header["nbytes"])
+        saved.load(data.numpy().data)
+        for source in sources:
+            packed = PackedExperts(source.layout, library, packer)
+            packed.restore(saved.header[EXPERTS][source.name], data)
+            packed.check(0, _read(source, 0, kind))
+            model.set_submodule(source.name, packed)
+    except OSError as error:
+        log.warning("packed experts could not be read: %s", error)
+        return False
+    except (UnknownExperts, KeyError, TypeError, ValueError) as error:
+        log.warning("packed experts on disk are unusable and were removed: %s", error)
+        saved.path.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _make_packer(library: Library) -> Packer:
+    return Packer(library, torch.float32, exact=True)
 
 
 def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:

@@ -166,6 +166,10 @@ class PackedCache:
         log.info("packed weights are cached in %s (%.2f GiB)", path, nbytes / 1024**3)
         return True
 
+    def holds(self, key: str) -> bool:
+        """Return whether a key's file is there."""
+        return self._path(key).is_file()
+
     def remove(self, key: str) -> None:
         """Remove a key's file."""
         with contextlib.suppress(OSError):

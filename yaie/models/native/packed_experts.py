@@ -17,6 +17,7 @@ from torch import nn
 from yaie.kernels.decoder_structures import GATED_OF_EXPERTS, Experts, ExpertsCall, Linear
 from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
+from yaie.models.native.saved_structures import SavedTensors, restore
 from yaie.models.quantization.quantized_weights import QuantizedModule, QuantizedWeight
 
 _PROBE_WIDTH = 96
@@ -164,6 +165,32 @@ class PackedExperts(QuantizedModule):
         biases = [each for each in (expert.gate_up_bias, expert.down_bias) if each is not None]
         self._nbytes += self._packer.num_packed - before + sum(4 * len(each) for each in biases)
         self._kind = expert.down.kind if isinstance(expert.down, QuantizedWeight) else None
+
+    @property
+    def held(self) -> list[object]:
+        """The owners of the packed memory, which layers share."""
+        return self._packer.held
+
+    def describe(self, tensors: SavedTensors) -> dict[str, Any]:
+        """Return what `restore` needs besides the data. Raises `NotSavable`."""
+        pairs = zip(self._gate_up, self._down, strict=True)
+        experts = [[tensors.describe(each) for each in pair] for pair in pairs]
+        return {"kind": self._kind, "nbytes": self._nbytes, "experts": experts}
+
+    def restore(self, described: dict[str, Any], data: torch.Tensor) -> None:
+        """Take packed experts out of a file's data, uint8.
+
+        Raises `KeyError`, `TypeError` or `ValueError` for a description of other experts.
+        """
+        layout = self.layout
+        sizes = [(layout.hidden, 2 * layout.inner), (layout.inner, layout.hidden)]
+        for index, pair in zip(range(self.num_experts), described["experts"], strict=True):
+            layers = [restore(Linear, each, data.data_ptr()) for each in pair]
+            if [(each.num_inputs, each.num_outputs) for each in layers] != sizes:
+                raise ValueError("experts of other sizes")
+            self._gate_up[index], self._down[index] = layers
+        self._kind, self._nbytes = described["kind"], described["nbytes"]
+        self._packer.keep(data)
 
     def check(self, index: int, expert: Expert) -> None:
         """Compare a packed expert with its weights. Raises `UnknownExperts` if they differ."""

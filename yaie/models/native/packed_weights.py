@@ -11,21 +11,19 @@ import ctypes
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from yaie.kernels.attention_structures import Layer
 from yaie.kernels.decoder_structures import Decoder, DecoderLayer
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.native.packed_cache import PackedCache
+from yaie.models.native.saved_structures import SavedTensors, restore
 
 log = logging.getLogger(__name__)
 
-_ALIGNMENT = 64
 _LOWEST_PRIORITY = 19  # the niceness of the writer: computing comes first
 
 
@@ -35,10 +33,6 @@ class SavedDecoder(Protocol):
     structure: Decoder
     held: list[object]  # including the tensors that addresses point to
     sample: NDArray[np.float32]  # logits to compare a restored decoder with
-
-
-class NotSavable(Exception):
-    """A structure points to memory outside the saved tensors."""
 
 
 class PackedWeights:
@@ -58,43 +52,41 @@ class PackedWeights:
         described = self._header["layers"]
         layers = (DecoderLayer * len(described))()
         for index, (fields, attention) in enumerate(zip(described, attentions, strict=True)):
-            layers[index] = _restore(DecoderLayer, fields, base)
+            layers[index] = restore(DecoderLayer, fields, base)
             layers[index].attention = attention
-        decoder = _restore(Decoder, self._header["decoder"], base)
+        decoder = restore(Decoder, self._header["decoder"], base)
         decoder.layers = ctypes.addressof(layers)
         return decoder, [self._data, layers, *attentions]
 
 
+def describe_decoder(
+    packed: SavedDecoder, loaded: LoadedModel
+) -> tuple[dict[str, Any], SavedTensors]:
+    """Return the header of a decoder's file, and its data. Raises `NotSavable`."""
+    decoder = packed.structure
+    tensors = SavedTensors(packed.held)
+    layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
+    header = {
+        "metadata": loaded.metadata.to_json(),
+        "num_positions": loaded.max_model_len,  # in the rotary tables
+        "expected": packed.sample.tolist(),
+        "decoder": tensors.describe(decoder),
+        "layers": [tensors.describe(layers[i]) for i in range(decoder.num_layers)],
+    }
+    return header, tensors
+
+
 class PackedWeightsWriter:
-    """A lowest-priority thread that writes a decoder to the cache."""
+    """A lowest-priority thread that writes packed weights to the cache."""
 
     def __init__(
-        self,
-        cache: PackedCache,
-        key: str,
-        packed: SavedDecoder,
-        loaded: LoadedModel,
+        self, cache: PackedCache, key: str, header: dict[str, Any], tensors: SavedTensors
     ) -> None:
-        """Start writing. Raises `NotSavable` if an address lies outside the saved tensors."""
-        decoder = packed.structure
-        tensors = {t.data_ptr(): t for t in packed.held if isinstance(t, torch.Tensor)}
-        offsets: dict[int, int] = {}
-        nbytes = 0
-        for address, tensor in tensors.items():
-            offsets[address] = nbytes
-            nbytes += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
-        layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
-        header = {
-            "metadata": loaded.metadata.to_json(),
-            "num_positions": loaded.max_model_len,  # in the rotary tables
-            "expected": packed.sample.tolist(),
-            "decoder": _describe(decoder, offsets),
-            "layers": [_describe(layers[i], offsets) for i in range(decoder.num_layers)],
-        }
+        """Start writing."""
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=self._save,
-            args=(cache, key, header, list(tensors.values()), nbytes),
+            args=(cache, key, header, tensors),
             name="packed-weights",
             daemon=True,
         )
@@ -111,54 +103,8 @@ class PackedWeightsWriter:
         self._thread.join()
 
     def _save(
-        self,
-        cache: PackedCache,
-        key: str,
-        header: dict[str, Any],
-        tensors: list[torch.Tensor],
-        nbytes: int,
+        self, cache: PackedCache, key: str, header: dict[str, Any], tensors: SavedTensors
     ) -> None:
         if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
-        cache.write(key, header, _pieces(tensors), nbytes, self._stop)
-
-
-def _pieces(tensors: Iterable[torch.Tensor]) -> Iterator[memoryview]:
-    for tensor in tensors:
-        yield tensor.detach().reshape(-1).view(torch.uint8).numpy().data
-        if padding := -tensor.nbytes % _ALIGNMENT:
-            yield memoryview(bytes(padding))
-
-
-def _describe(structure: ctypes.Structure, offsets: dict[int, int]) -> dict[str, Any]:
-    """Return a structure's fields, with offsets for addresses; without pool and layer table."""
-    found: dict[str, Any] = {}
-    for name, kind in _fields(type(structure)):
-        value = getattr(structure, name)
-        if issubclass(kind, ctypes.Structure):
-            found[name] = _describe(value, offsets)
-        elif kind is not ctypes.c_void_p or value is None:
-            found[name] = value
-        elif value in offsets:
-            found[name] = offsets[value]
-        else:
-            raise NotSavable(f"{type(structure).__name__}.{name} points outside the held tensors")
-    return found
-
-
-def _restore(kind: Any, found: dict[str, Any], base: int) -> Any:
-    values = {}
-    for name, field in _fields(kind):
-        value = found[name]
-        if issubclass(field, ctypes.Structure):
-            value = _restore(field, value, base)
-        elif field is ctypes.c_void_p and value is not None:
-            value += base
-        values[name] = value
-    return kind(**values)
-
-
-def _fields(kind: Any) -> Iterator[tuple[str, Any]]:
-    for name, field in kind._fields_:
-        if field is not Layer and (kind, name) != (Decoder, "layers"):
-            yield name, field
+        cache.write(key, header, tensors.pieces(), tensors.nbytes, self._stop)
