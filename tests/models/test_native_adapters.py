@@ -108,8 +108,8 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
         torch.manual_seed(5)
         model = Qwen3ForCausalLM(config).to(torch.bfloat16)
     model.save_pretrained(folder / "model")
-    for seed in (1, 2):
-        write_adapter(folder / str(seed), model, seed=seed, rank=8 + seed, size=0.1)
+    for seed, rank in ((1, 9), (2, 40)):  # in AMX: a part of a tile, and several tiles
+        write_adapter(folder / str(seed), model, seed=seed, rank=rank, size=0.1)
     return folder
 
 

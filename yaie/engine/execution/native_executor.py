@@ -30,8 +30,7 @@ class NativeExecutor:
         self._memory = memory
         self.adapted: NativeAdapters | None = None
         if not decoder.is_exact:
-            chunk = decoder.kernels.panel_outputs
-            self.adapted = NativeAdapters(decoder.structure, loaded.dtype, chunk)
+            self.adapted = NativeAdapters(decoder.structure, loaded.dtype, decoder.kernels)
         decoder.adapters = self.adapted
 
     @property

@@ -1,13 +1,16 @@
 // Low-rank adapters: products that are added to the outputs of linear layers, for rows that have an
-// adapter. Needs: linear.inl and its companions, decoder.h, norm_row.
+// adapter. Needs: linear.inl and its companions, decoder.h.
 //
 // A task takes a few rows of one adapter through both products of one layer, so that a call of the
-// pool serves all adapters of a step. Weights are packed in chunks, the same way for both types:
+// pool serves all adapters of a step. The products read the inputs that the layer reads. Weights
+// are packed in chunks, the same way for both types; with AMX bf16 is packed in adapter_tiles.inl's
+// way:
 //
 //   down  [rank][padded inputs]                     fp32, or bf16 as words: element i of a chunk
 //   up    [padded outputs / kChunk][rank][kChunk]   in the low half, kLanes + i in the high half
 
 constexpr int kRowsInThin = 4;
+constexpr int64_t kRowsInThinTask = kHasAmx ? kRowsInBlock : kRowsInThin;
 constexpr int kRanksAtOnce = 4;
 constexpr int64_t kAheadInThin = 512;  // weights to prefetch ahead
 
@@ -24,8 +27,7 @@ struct ThinCall {
     // Inputs of the first row: float32 [rows, width], or null: bf16 rows.
     const float* x;
     const RoundedRows* rounded;
-    const float* norm;  // or null: rows are not normalized first
-    float epsilon, factor;
+    float factor;
     int64_t width, y_stride;
     ThinPart parts[3];
     int64_t num_parts;
@@ -84,11 +86,30 @@ YAIE_INLINE void add_to(float* y, Vec sum, Vec factor, int64_t count) {
     if (count > 0) put<false>(y, fma(sum, factor, get(y, count)), count);
 }
 
+// Add a chunk of a row's products, of outputs from `first` on.
+YAIE_INLINE void add_thin_chunk(const ThinCall& call, const ThinPart& part, int64_t row,
+                                int64_t first, Pair sums) {
+    Vec factor = splat(call.factor);
+#ifdef YAIE_BF16
+    if (part.halves) {
+        uint16_t* halves = part.halves + row * call.y_stride + first;
+        float both[kChunk];
+        upcast_halves(halves, kChunk, both);
+        store(both, fma(sums.a, factor, load(both)));
+        store(both + kLanes, fma(sums.b, factor, load(both + kLanes)));
+        store_halves(both, kChunk, halves, false);
+        return;
+    }
+#endif
+    float* y = part.y + row * call.y_stride + first / kLanes * part.chunk_step;
+    add_to(y, sums.a, factor, part.outputs - first);
+    add_to(y + part.chunk_step, sums.b, factor, part.outputs - first - kLanes);
+}
+
 // y[row] += factor * t[row] up
 template <int Rows, class Weight>
 static void thin_up(const ThinCall& call, const ThinPart& part, const Weight* up, int64_t rank,
                     int64_t row, const float* t) {
-    Vec factor = splat(call.factor);
     for (int64_t first = 0; first < part.outputs; first += kChunk, up += rank * kChunk) {
         Pair sums[Rows];
 #pragma GCC unroll 4
@@ -104,24 +125,8 @@ static void thin_up(const ThinCall& call, const ThinPart& part, const Weight* up
                 sums[r].b = fma(weights.b, x, sums[r].b);
             }
         }
-        int64_t at = first / kLanes * part.chunk_step;
 #pragma GCC unroll 4
-        for (int r = 0; r < Rows; ++r) {
-#ifdef YAIE_BF16
-            if (part.halves) {
-                uint16_t* halves = part.halves + (row + r) * call.y_stride + first;
-                float both[kChunk];
-                upcast_halves(halves, kChunk, both);
-                store(both, fma(sums[r].a, factor, load(both)));
-                store(both + kLanes, fma(sums[r].b, factor, load(both + kLanes)));
-                store_halves(both, kChunk, halves, false);
-                continue;
-            }
-#endif
-            float* y = part.y + (row + r) * call.y_stride + at;
-            add_to(y, sums[r].a, factor, part.outputs - first);
-            add_to(y + part.chunk_step, sums[r].b, factor, part.outputs - first - kLanes);
-        }
+        for (int r = 0; r < Rows; ++r) add_thin_chunk(call, part, row + r, first, sums[r]);
     }
 }
 
@@ -131,11 +136,12 @@ static void thin_rows(const ThinCall& call, const ThinPart& part, const YaieLowR
     int64_t rank = low_rank.rank, width = round_up(call.width, kChunk);
     const Weight* down = (const Weight*)low_rank.down;
     const Weight* up = (const Weight*)low_rank.up;
-    if (count == kRowsInThin) {
-        thin_down<kRowsInThin>(down, rank, width, x, t);
-        return thin_up<kRowsInThin>(call, part, up, rank, row, t);
+    int64_t r = 0;
+    for (; r + kRowsInThin <= count; r += kRowsInThin) {
+        thin_down<kRowsInThin>(down, rank, width, x + r, t);
+        thin_up<kRowsInThin>(call, part, up, rank, row + r, t);
     }
-    for (int64_t r = 0; r < count; ++r) {
+    for (; r < count; ++r) {
         thin_down<1>(down, rank, width, x + r, t);
         thin_up<1>(call, part, up, rank, row + r, t);
     }
@@ -144,8 +150,6 @@ static void thin_rows(const ThinCall& call, const ThinPart& part, const YaieLowR
 // Return a row of the inputs in float32, padded with zeros to whole chunks.
 static const float* thin_input(const ThinCall& call, int64_t row, float* memory) {
     int64_t width = call.width, padded = round_up(width, kChunk);
-    const float* x = call.x + row * width;
-    if (call.x && !call.norm && width == padded) return x;
 #ifdef YAIE_BF16
     if (!call.x) {
         const char* from = row_address(*call.rounded, row);
@@ -155,13 +159,16 @@ static const float* thin_input(const ThinCall& call, int64_t row, float* memory)
         return memory;
     }
 #endif
-    if (call.norm)
-        norm_row(x, call.norm, memory, width, call.epsilon);
-    else
-        __builtin_memcpy(memory, x, width * sizeof(float));
+    const float* x = call.x + row * width;
+    if (width == padded) return x;
+    __builtin_memcpy(memory, x, width * sizeof(float));
     for (int64_t i = width; i < padded; ++i) memory[i] = 0.0f;
     return memory;
 }
+
+#ifdef YAIE_AMX
+#include "adapter_tiles.inl"
+#endif
 
 static void thin_task(void* context, int64_t index, Scratch& scratch) {
     const ThinCall& call = *static_cast<const ThinCall*>(context);
@@ -170,12 +177,15 @@ static void thin_task(void* context, int64_t index, Scratch& scratch) {
     const YaieLowRank& low_rank = task.layer->*part.low_rank;
     if (!low_rank.rank) return;
     int64_t padded = round_up(call.width, kChunk), count = task.end - task.first;
-    int64_t floats = kRowsInThin * (padded + low_rank.rank);
+#ifdef YAIE_AMX
+    if (low_rank.is_bfloat16) return thin_tiles(call, part, low_rank, task.first, count, scratch);
+#endif
+    int64_t floats = kRowsInThinTask * padded + kRowsInThin * low_rank.rank;
     float* memory = (float*)scratch.get(floats * sizeof(float));
-    const float* x[kRowsInThin];
+    const float* x[kRowsInThinTask];
     for (int64_t r = 0; r < count; ++r)
         x[r] = thin_input(call, task.first + r, memory + r * padded);
-    float* t = memory + kRowsInThin * padded;
+    float* t = memory + kRowsInThinTask * padded;
     if (low_rank.is_bfloat16)
         thin_rows<Bf16>(call, part, low_rank, task.first, count, x, t);
     else
@@ -207,9 +217,12 @@ static void add_low_rank(Pool& pool, DecoderBuffers& buffers, const AdaptedRows&
     for (int64_t i = 0; i < rows.num_ranges; ++i) {
         const YaieAdapterRows& range = rows.ranges[i];
         int64_t last = min_of(range.end_row, end);
-        for (int64_t row = max_of(range.first_row, first); row < last; row += kRowsInThin)
-            tasks.push_back(
-                {row - first, min_of(row + kRowsInThin, last) - first, range.layers + rows.layer});
+        for (int64_t row = max_of(range.first_row, first) - first, next; row < last - first;
+             row = next) {
+            // Within a block of rounded rows.
+            next = min_of((row / kRowsInThinTask + 1) * kRowsInThinTask, last - first);
+            tasks.push_back({row, next, range.layers + rows.layer});
+        }
     }
     if (tasks.empty()) return;
     call.tasks = tasks.data();

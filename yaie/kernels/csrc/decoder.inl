@@ -89,6 +89,17 @@ static const float* normed_linear(Pool& pool, DecoderBuffers& buffers, const Yai
     return call.y;
 }
 
+// Return the rounded rows that `normed_linear` read last if it returned null.
+static RoundedRows rounded_inputs(DecoderBuffers& buffers, const YaieLinear& linear, int64_t count,
+                                  const float* normed) {
+    RoundedRows rounded{};
+    if constexpr (kHasBf16)
+        if (!normed)
+            rounded = bf16_rows(linear,
+                                buffers.bytes(DecoderBuffers::kNormed, bf16_bytes(linear, count)));
+    return rounded;
+}
+
 struct AddNormedCall {
     const float* x;
     float* hidden;
@@ -132,8 +143,7 @@ static void add_adapters(Decoding& d, const YaieLinear& linear, const AddedProdu
                          int64_t count, float* y, float factor) {
     if (!d.adapted.num_ranges) return;
     int64_t outputs = linear.num_outputs, first = products.first_row;
-    ThinCall call{products.x,        products.rounded, nullptr, 0.0f, factor,
-                  linear.num_inputs, outputs,          {},      1,    nullptr};
+    ThinCall call{products.x, products.rounded, factor, linear.num_inputs, outputs, {}, 1, nullptr};
     call.parts[0] = {products.low_rank, y, nullptr, outputs, kLanes};
     add_low_rank(d.pool, d.buffers, d.adapted, first, first + count, call);
 }
@@ -393,11 +403,11 @@ static void run_adapted_gates(Decoding& d, const YaieDecoderLayer& layer, const 
     else
         wide.num_outputs = (int32_t)stride;  // the padding too, so that panels are whole
     float* raw = d.buffers.floats(DecoderBuffers::kGates, count * stride);
-    normed_linear(d.pool, d.buffers, wide, h, count, layer.mlp_norm, layer.epsilon,
-                  Target{raw, stride, YAIE_SET, 0.0f});
+    const float* normed = normed_linear(d.pool, d.buffers, wide, h, count, layer.mlp_norm,
+                                        layer.epsilon, Target{raw, stride, YAIE_SET, 0.0f});
+    RoundedRows rounded = rounded_inputs(d.buffers, wide, count, normed);
     int64_t step = has_gate ? kLanes : kChunk;
-    ThinCall gates{h,  nullptr, layer.mlp_norm, layer.epsilon, 1.0f, d.decoder.hidden, stride,
-                   {}, 1,       nullptr};
+    ThinCall gates{normed, &rounded, 1.0f, d.decoder.hidden, stride, {}, 1, nullptr};
     ThinCall values = gates;
     gates.parts[0] = {&YaieAdapterLayer::gate, raw, nullptr, inner, step};
     values.parts[0] = {&YaieAdapterLayer::up, has_gate ? target.y : raw + kLanes, nullptr, inner,
@@ -485,6 +495,7 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     const float* normed = normed_linear(d.pool, d.buffers, layer.qkv, hidden, rows,
                                         layer.attention_norm, layer.epsilon, to_qkv);
     int64_t done = layer.qkv.num_outputs;
+    const YaieLinear* last = &layer.qkv;
     for (const YaieLinear* part : {&layer.key, &layer.value}) {
         to_qkv.y += done;
         if (to_qkv.halves) to_qkv.halves += done * (int64_t)sizeof(Bf16);
@@ -492,14 +503,13 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         if (done && normed)
             run_linear(d.pool, *part, normed, width, rows, to_qkv);
         else if (done)
-            normed_linear(d.pool, d.buffers, *part, hidden, rows, layer.attention_norm,
-                          layer.epsilon, to_qkv);
+            normed = normed_linear(d.pool, d.buffers, *(last = part), hidden, rows,
+                                   layer.attention_norm, layer.epsilon, to_qkv);
     }
 
     if (d.adapted.num_ranges) {
-        ThinCall call{
-            hidden, nullptr, layer.attention_norm, layer.epsilon, 1.0f, width, qkv_width, {},
-            3,      nullptr};
+        RoundedRows rounded = rounded_inputs(d.buffers, *last, rows, normed);
+        ThinCall call{normed, &rounded, 1.0f, width, qkv_width, {}, 3, nullptr};
         int64_t keys = (int64_t)at.num_kv_heads * at.key_width, place = 0;
         int64_t widths[] = {query_width, keys, qkv_width - query_width - keys};
         const YaieLowRank YaieAdapterLayer::* products[] = {

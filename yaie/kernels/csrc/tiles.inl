@@ -18,14 +18,14 @@ struct alignas(64) TileShapes {
 };
 
 // The tile registers of a task: 0 to 3 hold accumulators, 4 and 5 rows of inputs, 6 and 7 the
-// second operands. They are released with this object, so that the system need not save them and
-// other users of the thread can configure them.
+// second operands, `columns` words wide as the accumulators. They are released with this object, so
+// that the system need not save them and other users of the thread can configure them.
 struct TileRegisters {
-    TileRegisters(int64_t rows, int64_t row_bytes) {
+    TileRegisters(int64_t rows, int64_t row_bytes, int64_t columns = 16) {
         TileShapes shapes{};
         shapes.palette = 1;
         for (int i = 0; i < 8; ++i) {
-            shapes.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? row_bytes : 64);
+            shapes.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? row_bytes : 4 * columns);
             shapes.rows[i] = (uint8_t)(i < 6 ? rows : row_bytes / 4);
         }
         YAIE_MEMORY_IS_WRITTEN;

@@ -1,6 +1,7 @@
 """Native adapters: the low-rank products that the kernel library adds in a packed decoder.
 
-Their weights are packed in chunks for the instruction set in use; see `csrc/adapters.inl`.
+Their weights are packed for the instruction set in use: in chunks, see `csrc/adapters.inl`, or in
+AMX tiles, see `csrc/adapter_tiles.inl`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from yaie.kernels.decoder_structures import (
     DecoderLayer,
     LowRankPointers,
 )
+from yaie.kernels.library import Library
+from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.adapters.adapted_modules import adapter_ranges
 from yaie.models.adapters.adapter import Adapter, LowRank, Shapes
+
+_TILE_ROWS, _TILE_DEPTH = 16, 32  # of AMX: rows, and bf16 elements in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,11 @@ class _Place:
 class NativeAdapters:
     """The adapters of one packed decoder. Implements `Adapted`."""
 
-    def __init__(self, decoder: Decoder, dtype: torch.dtype, chunk: int) -> None:
-        """`chunk`: outputs in a panel of the kernel library."""
+    def __init__(self, decoder: Decoder, dtype: torch.dtype, kernels: Library) -> None:
         self.dtype, self.device = dtype, torch.device("cpu")
-        self._chunk = chunk
+        self._kernels = kernels
+        self._chunk = kernels.panel_outputs
+        self._in_tiles = kernels.instruction_set == "amx" and dtype is torch.bfloat16
         layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
         self._places = {
             f"model.layers.{index}.{name}": (index, place)
@@ -59,15 +65,21 @@ class NativeAdapters:
     def add(self, adapter: Adapter) -> None:
         """See `Adapted.add`."""
         layers = (AdapterLayer * self._num_layers)()
+        memory = WeightMemory(self._kernels)
         held: list[torch.Tensor] = []
-        for name, low_rank in adapter.layers.items():
-            index, place = self._places[name]
-            down = self._pack_down(low_rank)
-            held.append(down)
+
+        def hold(packed: torch.Tensor) -> torch.Tensor:
+            flat = packed.view(-1).view(torch.uint8)
+            held.append(memory.take(flat.nbytes).copy_(flat))
+            return held[-1]
+
+        # In the order in which the decoder reads them.
+        for name in filter(adapter.layers.__contains__, self._places):
+            low_rank, (index, place) = adapter.layers[name], self._places[name]
+            down = hold(self._pack_down(low_rank))
             parts = torch.split(low_rank.up, list(place.outputs.values()))
             for field, up in zip(place.outputs, parts, strict=True):
-                packed = self._pack_up(up)
-                held.append(packed)
+                packed = hold(self._pack_up(up))
                 pointers = LowRankPointers(
                     down.data_ptr(),
                     packed.data_ptr(),
@@ -101,11 +113,15 @@ class NativeAdapters:
         )
 
     def _pack_down(self, low_rank: LowRank) -> torch.Tensor:
-        """Return weights [rank, padded inputs]."""
+        """Return weights [rank, padded inputs], or tiles of them."""
+        if self._in_tiles:
+            return _tiles_of_down(low_rank.down)
         return self._in_words(_pad(low_rank.down, self._chunk))
 
     def _pack_up(self, up: torch.Tensor) -> torch.Tensor:
-        """Return weights [outputs, rank] as [padded outputs / chunk, rank, chunk]."""
+        """Return weights [outputs, rank] as [padded outputs / chunk, rank, chunk], or tiles."""
+        if self._in_tiles:
+            return _tiles_of_up(up, self._chunk)
         rows = _pad(up.T, self._chunk)
         return self._in_words(rows.view(len(rows), -1, self._chunk).transpose(0, 1))
 
@@ -115,6 +131,27 @@ class NativeAdapters:
             return rows.contiguous()
         halves = rows.reshape(*rows.shape[:-1], -1, 2, self._chunk // 2)
         return halves.transpose(-1, -2).contiguous()
+
+
+def _padded_rank(rank: int) -> int:
+    return rank + -rank % (2 if rank <= _TILE_ROWS else _TILE_DEPTH)
+
+
+def _tiles_of_down(down: torch.Tensor) -> torch.Tensor:
+    """Return weights [rank, inputs] as [rank / columns, steps, tile rows, columns, 2]."""
+    rank = _padded_rank(len(down))
+    rows = _pad(nn.functional.pad(down, (0, 0, 0, rank - len(down))), _TILE_DEPTH)
+    tiles = rows.view(-1, min(rank, _TILE_ROWS), rows.shape[1] // _TILE_DEPTH, _TILE_ROWS, 2)
+    return tiles.permute(0, 2, 3, 1, 4).contiguous()
+
+
+def _tiles_of_up(up: torch.Tensor, chunk: int) -> torch.Tensor:
+    """Return weights [outputs, rank] as [chunks, rank / depth, 2, depth / 2, chunk / 2, 2]."""
+    rank = _padded_rank(up.shape[1])
+    depth = min(rank, _TILE_DEPTH)
+    rows = nn.functional.pad(up, (0, rank - up.shape[1], 0, -len(up) % chunk))
+    tiles = rows.view(-1, 2, chunk // 2, rank // depth, depth // 2, 2)
+    return tiles.permute(0, 3, 1, 4, 2, 5).contiguous()
 
 
 def _pad(rows: torch.Tensor, multiple: int) -> torch.Tensor:
