@@ -1,6 +1,7 @@
 """Text threads: rendering and tokenizing outside the event loop, a few requests at a time.
 
-While a thread waits for the process of a chat template, a different thread computes.
+Tenants take turns. Short texts have threads of their own, so none waits for a long one. While a
+thread waits for the process of a chat template, a different thread computes.
 """
 
 from __future__ import annotations
@@ -8,40 +9,97 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
+_Work = Callable[[], Any]
+
+SHORT_BYTES = 32 * 1024  # some milliseconds' work
 
 
 class TextThreads:
-    """Threads of one application: `num_computing` compute, `num_waiting` more may wait."""
+    """Threads of one application, `num_computing` for short texts and as many for long ones.
+
+    That many compute at once; `num_waiting` more of each kind may wait for a process.
+    """
 
     def __init__(self, num_computing: int, num_waiting: int) -> None:
-        self._pool = ThreadPoolExecutor(num_computing + num_waiting, thread_name_prefix="yaie-text")
+        self._short = FairThreads("yaie-text-short", num_computing, num_waiting)
+        self._long = FairThreads("yaie-text-long", num_computing, num_waiting)
+
+    async def run(
+        self,
+        work: Callable[..., _Result],
+        *arguments: Any,
+        tenant: str = "",
+        num_bytes: int | None = None,
+    ) -> _Result:
+        """Run text work in a thread, when its tenant has a turn.
+
+        `num_bytes`: of the texts; unknown ones count as long. Work cancelled before its turn is
+        skipped.
+        """
+        is_short = num_bytes is not None and num_bytes <= SHORT_BYTES
+        lane = self._short if is_short else self._long
+        return await asyncio.wrap_future(lane.submit(partial(work, *arguments), tenant))
+
+    def close(self) -> None:
+        """Drop work that waits; work that has begun is left to its end."""
+        self._short.close()
+        self._long.close()
+
+
+class FairThreads:
+    """Threads, and the work of each tenant that waits for them; see `TextThreads`."""
+
+    def __init__(self, name: str, num_computing: int, num_waiting: int = 0) -> None:
+        """`num_computing` run at once; `num_waiting` more may have given up their turn."""
+        self._pool = ThreadPoolExecutor(num_computing + num_waiting, thread_name_prefix=name)
         self._turns = threading.BoundedSemaphore(num_computing)
+        self._lock = threading.Lock()
+        # By tenant; the tenant whose turn is next is first.
+        self._waiting: OrderedDict[str, deque[tuple[Future[Any], _Work]]] = OrderedDict()
 
-    async def run(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Run text work in a thread; work cancelled before its turn is skipped."""
+    def submit(self, work: Callable[[], _Result], tenant: str) -> Future[_Result]:
+        """Run work in a thread, when its tenant has a turn; work cancelled before is skipped."""
+        future: Future[_Result] = Future()
+        with self._lock:
+            self._waiting.setdefault(tenant, deque()).append((future, work))
+        self._pool.submit(self._run_next)
+        return future
 
-        is_wanted = True
+    def _run_next(self) -> None:
+        with in_turn(self._turns):
+            future, work = self._take_next()
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
 
-        def work_in_turn() -> _Result:
-            with in_turn(self._turns):
-                if not is_wanted:
-                    raise CancelledError
-                return work(*arguments)
-
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work_in_turn)
-        finally:
-            is_wanted = False
+    def _take_next(self) -> tuple[Future[Any], _Work]:
+        with self._lock:
+            tenant, queue = next(iter(self._waiting.items()))
+            found = queue.popleft()
+            if queue:
+                self._waiting.move_to_end(tenant)
+            else:
+                del self._waiting[tenant]
+        return found
 
     def close(self) -> None:
         """Drop work that waits; work that has begun is left to its end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for queue in self._waiting.values():
+                for future, _ in queue:
+                    future.cancel()
 
 
 class _Turn:

@@ -15,6 +15,7 @@ from yaie.server.explain.explained_prompt import (
     read_prompt,
 )
 from yaie.server.explain.explanation import NUM_SHOWN, explain
+from yaie.server.http.body import text_bytes
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -56,14 +57,22 @@ async def explain_prompt(
         changed = request.app.state.recent_digests.find_changes(
             (query.owner, query.cache_salt), prompt.digest
         )
-    return await service.run_in_thread(explain, prompt, found, changed)
+    tenant = service.tenant(request)
+    return await service.run_in_thread(explain, prompt, found, changed, tenant=tenant)
 
 
 async def explain_body(
     service: Service, request: Request, model: ServedModel, body: RequestBody, deadline: float
 ) -> UsageExplanation:
     """Explain the prompt of a request before the request starts; `deadline` is a loop time."""
-    prompt = await service.translate(model, prompt_of_body, body, deadline)
+    prompt = await service.translate(
+        model,
+        prompt_of_body,
+        body,
+        deadline,
+        tenant=service.tenant(request),
+        num_bytes=text_bytes(request, body),
+    )
     return await explain_prompt(service, request, model, prompt, body.model)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,15 +18,16 @@ from starlette.responses import Response
 from yaie.base.errors import InvalidRequest, as_shown
 from yaie.base.sliced_json import LARGE_BYTES, parse_body
 from yaie.server.http.http_errors import OLLAMA, WrongMediaType, route_path
+from yaie.text.text_threads import FairThreads
 
 Body = TypeVar("Body", bound=BaseModel)
 _Result = TypeVar("_Result")
 # Media types of streams.
 EVENTS = "text/event-stream"
 NDJSON = "application/x-ndjson"  # one JSON object a line
-# Large bodies are parsed one after another: more threads would compete with the event loop for the
-# interpreter lock.
-_PARSER = ThreadPoolExecutor(1, thread_name_prefix="yaie-parse")
+# Large bodies are parsed one after another, tenants in turn: more threads would compete with the
+# event loop for the interpreter lock.
+_PARSER = FairThreads("yaie-parse", 1)
 MAX_FIELDS = 1024  # of a body; pydantic checks them without a break
 _MAX_SHOWN_CHARS = 40  # limit for a wrong value in an error
 
@@ -36,16 +36,26 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
     """Read and check a JSON body. Raises `InvalidRequest` or `WrongMediaType`."""
     _check_headers(request)
     raw = await request.body()
+    request.state.body_bytes = len(raw)
     if not raw or raw.isspace():
         raise InvalidRequest("the body is empty; send a JSON object")
-    return await parse_off_loop(lambda: _parse(raw, schema), len(raw))
+    tenant: str = getattr(request.state, "tenant", "")
+    return await parse_off_loop(lambda: _parse(raw, schema), len(raw), tenant)
 
 
-async def parse_off_loop(parse: Callable[[], _Result], num_bytes: int) -> _Result:
+def text_bytes(request: Request, body: BaseModel) -> int | None:
+    """Return the bytes of a body's texts; None if they continue a stored conversation."""
+    if getattr(body, "previous_response_id", None) is not None:
+        return None
+    found: int | None = getattr(request.state, "body_bytes", None)
+    return found
+
+
+async def parse_off_loop(parse: Callable[[], _Result], num_bytes: int, tenant: str = "") -> _Result:
     """Return what `parse` does, of a body of `num_bytes`; a large one is parsed in a thread."""
     if num_bytes <= LARGE_BYTES:
         return parse()
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, parse)
+    return await asyncio.wrap_future(_PARSER.submit(parse, tenant))
 
 
 def json_reply(

@@ -272,8 +272,12 @@ class Service:
 
     def owner(self, request: HTTPConnection) -> str:
         """Return the cache owner of a request; empty if all keys share prefixes."""
+        return "" if self.settings.share_cache else self.tenant(request)
+
+    def tenant(self, request: HTTPConnection) -> str:
+        """Return the tenant of a request's key; empty without a key."""
         tenant: str = getattr(request.state, "tenant", "")
-        return "" if self.settings.share_cache else tenant
+        return tenant
 
     def shows_held(self, request: HTTPConnection) -> bool:
         """Return True if only the request's key has texts in its namespace.
@@ -298,9 +302,13 @@ class Service:
         body: _Body,
         deadline: float,
         caller: Caller | None = None,
+        *,
+        tenant: str = "",
+        num_bytes: int | None = None,
     ) -> _Result:
         """Return a body's call or tokens, computed in a text thread until `deadline` (loop time).
 
+        `tenant` and `num_bytes`: see `TextThreads.run`.
         Work cancelled before its turn is skipped.
         """
         self._check_serving(model)
@@ -309,7 +317,13 @@ class Service:
             translator = translator.for_caller(caller)
         try:
             async with asyncio.timeout_at(deadline):
-                return await self.run_in_thread(translate, translator, body)
+                return await self.run_in_thread(
+                    translate,
+                    translator,
+                    body,
+                    tenant=tenant,
+                    num_bytes=num_bytes,
+                )
         except TimeoutError:
             raise timeout_error(self.settings.request_timeout_s) from None
 

@@ -68,7 +68,9 @@ async def explain_cache(request: Request) -> Response:
         deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
         model = service.model(body.model)
         with await service.use(model, request.receive, deadline):
-            work = service.translate(model, _prompts, body, deadline)
+            work = service.translate(
+                model, _prompts, body, deadline, tenant=service.tenant(request)
+            )
             prompt, other = await unless_gone(request.receive, work)
             explaining = explain_prompt(service, request, model, prompt, body.model)
             found = await unless_gone(request.receive, explaining)
@@ -76,7 +78,9 @@ async def explain_cache(request: Request) -> Response:
         return Response(status_code=CLIENT_CLOSED)
     comparison = None
     if other is not None:
-        comparison = await service.run_in_thread(compare_prompts, prompt, other)
+        comparison = await service.run_in_thread(
+            compare_prompts, prompt, other, tenant=service.tenant(request)
+        )
     return json_reply(
         CacheExplanation(
             model=body.model or model.name, comparison=comparison, **msgspec.structs.asdict(found)

@@ -16,7 +16,7 @@ from yaie.base.queries import ExplainPrompt
 from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
-from yaie.server.http.body import EVENTS, read_body
+from yaie.server.http.body import EVENTS, read_body, text_bytes
 from yaie.server.http.http_errors import RequestTimedOut, timeout_error
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
@@ -175,7 +175,7 @@ class Endpoint(Generic[Body]):
 
     async def _translate(self, service: Service, read: ReadRequest[Body]) -> Call:
         request, body = read.http, read.body
-        tenant = getattr(request.state, "tenant", "") or body.tenant
+        tenant = service.tenant(request) or body.tenant
         # The answer has the name that the client knows.
         name = body.model or read.model.name
         adapter = read.model.adapters.named(body.model)
@@ -190,7 +190,15 @@ class Endpoint(Generic[Body]):
             caller = hook.identify(request, caller)
         with trace_of(request.scope).step("translate"):
             # The client may leave while its body waits for a text thread.
-            work = service.translate(read.model, self.translate, body, read.deadline, caller)
+            work = service.translate(
+                read.model,
+                self.translate,
+                body,
+                read.deadline,
+                caller,
+                tenant=tenant,
+                num_bytes=text_bytes(request, body),
+            )
             return await unless_gone(request.receive, work)
 
     async def _generate(
@@ -313,7 +321,14 @@ class TokenEndpoint(Generic[Body]):
             deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
             model = service.model(body.model)
             with await service.use(model, request.receive, deadline):
-                work = service.translate(model, self.work, body, deadline)
+                work = service.translate(
+                    model,
+                    self.work,
+                    body,
+                    deadline,
+                    tenant=service.tenant(request),
+                    num_bytes=text_bytes(request, body),
+                )
                 found = await unless_gone(request.receive, work)
                 if found.prompts:
                     queries = [
