@@ -54,6 +54,30 @@ def test_api_keys(make_app: MakeApp) -> None:
     assert len(engine.requests) == len(good)
 
 
+@pytest.mark.parametrize("path", ["/v1/models", "/health", "/stats", "/nothing"])
+def test_keys_of_two_clients_are_refused(make_app: MakeApp, tmp_path: Path, path: str) -> None:
+    file = tmp_path / "keys"
+    file.write_text("ada first\nada second\nbob third\n")
+    file.chmod(0o600)
+    http, _ = make_app(api_key_file=str(file), admin_key="admin")
+    keys = {"first": "ada", "second": "ada", "third": "bob", "admin": None, "wrong": None}
+    alone = {key: http.get(path, headers={"X-API-Key": key}).status_code for key in keys}
+    for one, tenant in keys.items():
+        for other, other_tenant in keys.items():
+            headers = {"Authorization": f"Bearer {one}", "X-API-Key": other}
+            response = http.get(path, headers=headers)
+            if {tenant, other_tenant} == {"ada", "bob"}:
+                assert response.status_code == 400, headers
+                error = response.json()["error"]
+                assert "API keys of two clients; send one of them" in error["message"]
+                assert not any(key in error["message"] for key in keys)
+            else:
+                known = one if tenant else other
+                assert response.status_code == alone[known], headers
+    doubled = [("X-API-Key", "first"), ("X-API-Key", "third")]
+    assert http.get(path, headers=doubled).status_code == alone["wrong"]
+
+
 def test_every_route_needs_the_key(make_app: MakeApp) -> None:
     http, _ = make_app(api_key="k")
     app: Any = http.app

@@ -120,7 +120,7 @@ def test_a_taken_port_of_the_metrics_ends_the_service(tiny_model_dir: Path) -> N
 def test_the_number_of_text_threads(make_app: MakeApp) -> None:
     http, _ = make_app(text_threads=3)
     service: Any = http.app.state.service  # type: ignore[attr-defined]
-    assert service._text_threads._turns._initial_value == 3
+    assert service._text_threads._long._turns._initial_value == 3
 
 
 def test_uvicorn_alone_refuses_tls_files() -> None:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from yaie.base.errors import AuthenticationFailed, ConfigError
+from yaie.base.errors import AuthenticationFailed, ConfigError, InvalidRequest
 from yaie.base.server_settings import ServerConfig
 from yaie.base.state_folder import installation_secret
 from yaie.base.tenants import BATCHES, tenant_digest
@@ -51,14 +51,22 @@ class Keyring:
             logger.info("read the API keys again: %d keys", len(self._tenants))
 
     def tenant_of(self, scope: Scope) -> str | None:
-        """Return the tenant of a request's key; None without a known key."""
+        """Return the tenant of a request's key; None without a known key.
+
+        Raises `InvalidRequest` for keys of two tenants: a gateway that checks one header would
+        mistake the tenant.
+        """
+        found = None
         for given in read_keys(scope):
             digest = hashlib.sha256(given).digest()
             # Compare with every key, each in constant time, to reveal no key by timing.
             known = [each for key, each in self._tenants if hmac.compare_digest(digest, key)]
-            if known:
-                return known[0]
-        return None
+            if known and found not in (None, known[0]):
+                raise InvalidRequest(
+                    "Authorization and X-API-Key have API keys of two clients; send one of them"
+                )
+            found = known[0] if known else found
+        return found
 
     def public_name(self, tenant: str) -> str:
         """Return the tenant's name for metrics and statistics, which tells nothing about a key.
@@ -101,7 +109,12 @@ class ApiKeys:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] == "http" and self._keyring.is_needed:
-            tenant = self._keyring.tenant_of(scope)
+            try:
+                tenant = self._keyring.tenant_of(scope)
+            except InvalidRequest as refusal:
+                self._on_refusal()
+                await error_response(refusal, scope)(scope, receive, send)
+                return
             if tenant is not None:
                 scope.setdefault("state", {})["tenant"] = tenant
             elif not self._is_open(scope):

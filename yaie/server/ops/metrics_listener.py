@@ -18,8 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.server import ServerState
 
-from yaie.base.errors import ConfigError
+from yaie.base.errors import ConfigError, InvalidRequest
 from yaie.base.server_settings import METRICS_OFF
+from yaie.server.http.http_errors import error_response
 from yaie.server.http.middleware import METRICS
 from yaie.server.http.protocol import HttpProtocol
 from yaie.server.models.service import Service
@@ -47,7 +48,10 @@ async def metrics_listener(service: Service) -> AsyncIterator[None]:
         return
 
     async def answer(request: Request) -> Response:
-        with_keys = service.keyring.tenant_of(request.scope) is not None
+        try:
+            with_keys = service.keyring.tenant_of(request.scope) is not None
+        except InvalidRequest as error:
+            return error_response(error, request.scope)
         return await text_reply(service, with_keys=with_keys)
 
     app = Starlette(routes=[Route(METRICS, answer), Route(f"{METRICS}/", answer)])
