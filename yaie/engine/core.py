@@ -50,6 +50,7 @@ from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.models.load.folder import resolve_model_path
 from yaie.models.load.recurrent_limits import limit_running
 from yaie.models.load.score_head import read_score_head
 from yaie.models.native.packed_weights import PackedWeightsWriter
@@ -77,6 +78,8 @@ class EngineCore:
         """
         self._writer: PackedWeightsWriter | None = None
         if executor is None:
+            # The check that needs no weights comes first: a refusal takes no load.
+            read_score_head(resolve_model_path(config.source), config.pooling)
             executor, self._writer = load_executor(config)
         self.executor = executor
         loaded = executor.loaded

@@ -7,6 +7,7 @@ logits with the saved decoder's. The KV pool is not saved.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import logging
 import os
@@ -90,6 +91,8 @@ class PackedWeightsWriter:
             name="packed-weights",
             daemon=True,
         )
+        # A thread in PyTorch while the interpreter ends would abort the process.
+        atexit.register(self.close)
         self._thread.start()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -99,6 +102,7 @@ class PackedWeightsWriter:
 
     def close(self) -> None:
         """Abandon the unwritten rest."""
+        atexit.unregister(self.close)
         self._stop.set()
         self._thread.join()
 
