@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.server.conftest import MakeApp
 from yaie.base.errors import ConfigError
 from yaie.base.settings import Settings
-from yaie.server.ops.workload_trace import BLOCK_LEN
+from yaie.server.ops.workload_trace import BLOCK_LEN, WorkloadTrace
 
 
 def test_a_trace_has_lengths_and_equal_blocks_and_no_text(
@@ -73,3 +74,30 @@ def test_a_file_that_cannot_be_written_is_refused(make_app: MakeApp, tmp_path: P
     with pytest.raises(ConfigError, match=r"workload_trace is .*cannot be written"):
         make_app(workload_trace=str(tmp_path / "no" / "folder"))
     assert Settings().workload_trace == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_ends_the_trace_and_no_request(
+    make_app: MakeApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    http, _ = make_app(workload_trace="/dev/full")
+    for _ in range(3):
+        assert http.post("/v1/completions", json={"prompt": [3, 4, 5]}).status_code == 200
+    assert caplog.text.count("the workload trace ends here") == 1
+
+
+def test_a_fault_at_the_end_of_a_request_is_logged_and_harms_no_answer(
+    make_app: MakeApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    http, _ = make_app(workload_trace=str(tmp_path / "trace"))
+    app: Any = http.app
+    (trace,) = (hook for hook in app.state.service.hooks if isinstance(hook, WorkloadTrace))
+    trace.close()
+    trace._file = object()
+    for stream in (False, True):
+        answer = http.post("/v1/completions", json={"prompt": [3, 4, 5], "stream": stream})
+        assert answer.status_code == 200
+        assert "its end could not be noted" in caplog.text
+        caplog.clear()
+    trace._file = None
+    assert app.state.service.active.is_idle

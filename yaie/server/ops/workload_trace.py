@@ -8,6 +8,7 @@ server.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -52,10 +53,11 @@ class WorkloadTrace(RequestHook):
         generation.at_close.append(partial(self._write, at_ms))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; of a full disk it loses the last lines."""
         file, self._file = self._file, None
         if file is not None:
-            file.close()
+            with contextlib.suppress(OSError):  # it writes what is left in its buffer
+                file.close()
 
     def _write(self, at_ms: int, ended: EndedCall) -> None:
         if self._file is None:

@@ -267,7 +267,10 @@ class Generation:
         self._submissions, self._error = [], None
         at_close, self.at_close = self.at_close, []
         for notify in at_close:
-            notify(ended)
+            try:
+                notify(ended)
+            except Exception:  # the answer is complete
+                logger.exception("%s: its end could not be noted", self._name)
 
     def _close_submissions(self) -> None:
         for submission in self._submissions:
