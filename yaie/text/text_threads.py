@@ -1,6 +1,6 @@
 """Text threads: rendering and tokenizing outside the event loop, a few requests at a time.
 
-Tenants take turns. Short texts have threads of their own, so none waits for a long one. While a
+Tenants take turns. Short texts have separate threads, so none waits for a long one. While a
 thread waits for the process of a chat template, a different thread computes.
 """
 
@@ -25,12 +25,15 @@ SHORT_BYTES = 32 * 1024  # some milliseconds' work
 class TextThreads:
     """Threads of one application, `num_computing` for short texts and as many for long ones.
 
-    That many compute at once; `num_waiting` more of each kind may wait for a process.
+    That many compute at once; `num_waiting` more for short texts may wait for a process, and fewer
+    for long ones, which leave a process to short ones.
     """
 
     def __init__(self, num_computing: int, num_waiting: int) -> None:
         self._short = FairThreads("yaie-text-short", num_computing, num_waiting)
-        self._long = FairThreads("yaie-text-long", num_computing, num_waiting)
+        self._long = FairThreads(
+            "yaie-text-long", num_computing, max(0, num_waiting - num_computing - 1)
+        )
 
     async def run(
         self,
