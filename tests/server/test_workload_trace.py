@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_a_fault_at_the_end_of_a_request_is_logged_and_harms_no_answer(
     app: Any = http.app
     (trace,) = (hook for hook in app.state.service.hooks if isinstance(hook, WorkloadTrace))
     trace.close()
-    trace._file = object()
+    trace._file = cast("TextIO", object())
     for stream in (False, True):
         answer = http.post("/v1/completions", json={"prompt": [3, 4, 5], "stream": stream})
         assert answer.status_code == 200
