@@ -37,7 +37,7 @@ from yaie.server.ui.viewer import Viewer
 logger = logging.getLogger(__name__)
 
 INTERVAL_S = 0.25
-_SHARE = 200  # seconds of the engine for each second of views
+SHARE = 200  # seconds of the engine for each second of views
 _NOW_S = 0.5  # between two events with numbers
 _ASK_S = 10.0
 _MOST_PAGES = 64
@@ -137,7 +137,7 @@ class TreeFeed:
                     logger.exception("the feed of %s failed", self._model.name)
                     interval_s = 5.0
                 if self._view is not None:
-                    interval_s = max(interval_s, _SHARE * self._view.seconds)
+                    interval_s = max(interval_s, SHARE * self._view.seconds)
                 await asyncio.sleep(interval_s)
         finally:
             self._task, self._view, self._rows, self._seen = None, None, {}, ()
