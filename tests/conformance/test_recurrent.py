@@ -67,6 +67,10 @@ def test_random_schedules(recurrent: RecurrentSubject, core: EngineCore) -> None
     assert core.stats.cached_tokens > 0
 
 
+def test_kernels_compute_the_recurrent_layers(core: EngineCore) -> None:
+    assert core.info.execution_reason == "the native decoder has no recurrent layers"
+
+
 def test_a_wrong_state_would_be_noticed(recurrent: RecurrentSubject) -> None:
     """Proof that the schedules show a state of zeros where another belongs."""
     core = recurrent.core()

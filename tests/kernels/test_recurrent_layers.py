@@ -80,7 +80,8 @@ class Expected(NamedTuple):
 def walk(chains: list[StateChain], states: torch.Tensor, step: object) -> Expected:
     """Compute the rows one by one; `step(row, state)` returns a row's result and the next state."""
     before, after = states.double(), states.double().clone()
-    ends, rows = [], {}
+    ends: list[torch.Tensor] = []
+    rows: dict[int, torch.Tensor] = {}
     for chain in chains:
         state = torch.zeros_like(before[0])
         if chain.parent >= 0:
@@ -154,7 +155,7 @@ class Inputs(NamedTuple):
         """Compute by the library, which may change queries and keys."""
         pool = self.states.clone()
         wide = torch.cat((self.queries, self.keys, self.values), 1)
-        parts = wide.split([each.shape[1] for each in self[1:4]], 1)
+        parts = torch.split(wide, [each.shape[1] for each in self[1:4]], 1)
         y = layer(
             *parts,
             steps=self.steps,
@@ -271,3 +272,12 @@ def test_a_gate_without_norm_multiplies(library: Library) -> None:
     expected = x.double() * silu(gate.double())
     x = GroupNorm(library, None, num_groups=1, width=50)(x, gate)
     assert_close(x, expected)
+
+
+def test_a_norm_needs_no_gate(library: Library) -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(3, 50), torch.randn(50)
+    norm = GroupNorm(library, weight, num_groups=1, width=50, epsilon=1e-5, norm_first=True)
+    wide = x.double()
+    expected = wide / (wide.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight.double()
+    assert_close(norm(x), expected)

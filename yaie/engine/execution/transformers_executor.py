@@ -34,6 +34,7 @@ from yaie.models.native.numerics_check import (
     comparison_plans,
 )
 from yaie.models.native.packed_linears import pack_linears, packable_linears
+from yaie.models.native.packed_parts import pack_mlps, pack_norms
 from yaie.models.native.packing import Packer
 
 log = logging.getLogger(__name__)
@@ -210,12 +211,14 @@ class TransformersExecutor:
         try:
             self._packer = Packer(library, loaded.dtype)
             if loaded.metadata.states:
-                pack_mixers(loaded.model, library, self._packer)
+                if pack_mixers(loaded.model, library, self._packer):
+                    self.slower_because = "the kernel library does not know its recurrent layers"
+                pack_mlps(loaded.model, library, self._packer, loaded.dtype)
                 pack_tied_head(loaded.model, library, self._packer, loaded.dtype)
             linears = packable_linears(loaded.model, loaded.dtype)
             pack_linears(loaded.model, linears, library, self._packer)
-            if loaded.metadata.states:
-                widen_activations(loaded.model)
+            if loaded.metadata.states and widen_activations(loaded.model):
+                pack_norms(loaded.model, library)
             found = [self.execute(plan) for plan in plans]
         except (AttributeError, TypeError) as error:  # the forward reads a layer's weights itself
             raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error

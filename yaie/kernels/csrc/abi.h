@@ -294,7 +294,7 @@ struct YaieRecurrence {
 // An RMS norm of groups of a row, and a product with silu(gate) before or after it.
 struct YaieGatedNorm {
     const float* x;     // [rows, num_groups, width]
-    const float* gate;  // the same
+    const float* gate;  // the same, or null after a norm
     int64_t gate_stride;
     const float* weight;    // [width] of each group, or null: no norm
     int64_t weight_stride;  // between groups; 0: all have one weight

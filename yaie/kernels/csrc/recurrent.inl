@@ -19,6 +19,21 @@ YAIE_INLINE float* state_at(const YaieStates& states, int64_t slot) {
 
 // -- short convolutions ---------------------------------------------------------------------------
 
+// Compute a vector of channels from `i` on, of which `count` exist.
+template <bool is_whole>
+YAIE_INLINE void convolve(const YaieConvolution& call, const float* const* inputs, int64_t i,
+                          int64_t count, float* y) {
+    auto get_some = [&](const float* p) { return is_whole ? load(p + i) : get(p + i, count); };
+    Vec sum = call.bias ? get_some(call.bias) : Vec{};
+    for (int64_t tap = 0; tap < call.num_taps; ++tap)
+        sum = fma(get_some(inputs[tap]), get_some(call.weights + tap * call.num_channels), sum);
+    if (call.has_silu) sum = sigmoid_times(sum);
+    if (is_whole)
+        store(y + i, sum);
+    else
+        put<false>(y + i, sum, count);
+}
+
 // y = the sum of the last inputs of each channel times its taps. A state is the inputs before a
 // chain, [taps - 1, channels], latest last. Index: some channels.
 static void convolution_task(void* context, int64_t index, Scratch& scratch) {
@@ -40,14 +55,9 @@ static void convolution_task(void* context, int64_t index, Scratch& scratch) {
             for (int64_t tap = 0; tap <= earlier; ++tap)
                 inputs[tap] = inputs_at(row + tap - earlier);
             float* y = call.y + row * call.y_stride;
-            for (int64_t i = first; i < end; i += kLanes) {
-                int64_t count = end - i;
-                Vec sum = call.bias ? get(call.bias + i, count) : Vec{};
-                for (int64_t tap = 0; tap <= earlier; ++tap)
-                    sum = fma(get(inputs[tap] + i, count),
-                              get(call.weights + tap * channels + i, count), sum);
-                put<false>(y + i, call.has_silu ? sigmoid_times(sum) : sum, count);
-            }
+            int64_t i = first;
+            for (; i + kLanes <= end; i += kLanes) convolve<true>(call, inputs, i, kLanes, y);
+            if (i < end) convolve<false>(call, inputs, i, end - i, y);
         }
         if (chain.target < 0) continue;
         // In ascending order: the state may replace the one that the chain started from.
@@ -288,7 +298,7 @@ static void gate_and_norm(const YaieGatedNorm& call, const float* x, const float
     for (int64_t i = 0; i < width; i += kLanes) {
         int64_t count = width - i;
         Vec v = get((call.norm_first ? x : y) + i, count) * factor * get(weight + i, count);
-        if (call.norm_first) v = v * sigmoid_times(get(gate + i, count));
+        if (gate && call.norm_first) v = v * sigmoid_times(get(gate + i, count));
         put<false>(y + i, v, count);
     }
 }
@@ -306,7 +316,7 @@ static void gated_norm_task(void* context, int64_t index, Scratch&) {
     for (int64_t i = index * run.groups_in_task; i < end; ++i) {
         int64_t row = i / call.num_groups, group = i % call.num_groups;
         gate_and_norm(call, call.x + i * call.width,
-                      call.gate + row * call.gate_stride + group * call.width,
+                      call.gate ? call.gate + row * call.gate_stride + group * call.width : nullptr,
                       call.weight ? call.weight + group * call.weight_stride : nullptr,
                       call.y + i * call.width);
     }

@@ -1,0 +1,123 @@
+"""Packed parts of layers: gated MLPs and norms of a model that transformers runs, on kernels.
+
+An MLP is two calls of the library, with its activation inside the first; a norm is one call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from yaie.kernels.decoder_structures import GATED, SET, Linear
+from yaie.kernels.library import Library
+from yaie.models.native.decoder_structure import (
+    GatedMlp,
+    LinearParts,
+    NotRecognised,
+    gated_mlp_of,
+    norm_of,
+)
+from yaie.models.native.packing import Packer
+from yaie.models.native.recurrent_layers import GroupNorm
+from yaie.models.quantization.quantized_weights import QuantizedLinear
+
+_TOLERANCE = 0.05  # of a result's norm, in 16 bits
+
+
+class PackedNorm(nn.Module):
+    """An RMS norm, in float32."""
+
+    def __init__(self, library: Library, weight: torch.Tensor, epsilon: float) -> None:
+        super().__init__()
+        # Some layers read its dtype.
+        self.weight = nn.Parameter(weight.float(), requires_grad=False)
+        self._norm = GroupNorm(
+            library, weight, num_groups=1, width=weight.numel(), epsilon=epsilon, norm_first=True
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalize rows [..., width], in x's dtype."""
+        rows = x.reshape(-1, x.shape[-1]).float().contiguous()
+        return self._norm(rows).to(x.dtype).view(x.shape)
+
+
+class PackedMlp(nn.Module):
+    """down(activation(gate) * value) by the kernel library, in float32."""
+
+    def __init__(self, library: Library, gate_up: Linear, down: Linear, activation: str) -> None:
+        super().__init__()
+        self._library = library
+        self._gate_up, self._down, self._store = gate_up, down, GATED[activation]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map rows [..., hidden] to rows of that shape, in x's dtype."""
+        rows = x.reshape(-1, x.shape[-1]).float().contiguous()
+        count = len(rows)
+        inner = torch.empty(count, self._down.num_inputs)
+        y = torch.empty(count, self._down.num_outputs)
+        self._library.linear(
+            self._gate_up, rows.data_ptr(), count, inner.data_ptr(), self._store, 0.0
+        )
+        self._library.linear(self._down, inner.data_ptr(), count, y.data_ptr(), SET, 0.0)
+        return y.to(x.dtype).view(*x.shape[:-1], y.shape[-1])
+
+
+def pack_norms(model: nn.Module, library: Library) -> None:
+    """Replace the RMS norms of a model with float32 rows by the kernel library's."""
+    for name, module in list(model.named_modules()):
+        if "Norm" not in type(module).__name__ or isinstance(module, PackedNorm):
+            continue
+        try:
+            norm = norm_of(module)
+        except (NotRecognised, TypeError):  # a TypeError: its forward takes a gate
+            continue
+        if norm.is_rms:
+            model.set_submodule(name, PackedNorm(library, norm.factors, norm.epsilon))
+
+
+def pack_mlps(model: nn.Module, library: Library, packer: Packer, dtype: torch.dtype) -> None:
+    """Replace a model's gated MLPs by packed ones; `dtype` is the model's."""
+    for name, module in list(model.named_modules()):
+        found = gated_mlp_of(module) or _renamed_mlp(module)
+        if found is None or len(found.gate_up.split_by_format()) > 1:
+            continue
+        if not _is_plain(module, found, dtype):
+            continue
+        packed = PackedMlp(
+            library,
+            packer.pack(found.gate_up, gated=True),
+            packer.pack(found.down),
+            found.activation,
+        )
+        model.set_submodule(name, packed)
+
+
+def _renamed_mlp(module: Any) -> GatedMlp | None:
+    """Return an MLP with the names of LFM2 or Granite 4.0; None for any other module."""
+    names = {name for name, _ in module.named_children()}
+    layers: tuple[Any, ...]
+    if names == {"w1", "w2", "w3"}:
+        layers = (module.w1, module.w3, module.w2)
+    elif names == {"activation", "input_linear", "output_linear"}:
+        layers = (module.input_linear, module.output_linear)
+    else:
+        return None
+    if not all(isinstance(each, nn.Linear | QuantizedLinear) for each in layers):
+        return None
+    return GatedMlp(LinearParts(layers[:-1]), LinearParts(layers[-1:]), "silu")
+
+
+def _is_plain(module: nn.Module, parts: GatedMlp, dtype: torch.dtype) -> bool:
+    """Return True if an MLP computes what its parts say, with no further factors."""
+    layers, down = parts.gate_up.modules, parts.down.modules[0]
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, layers[0].in_features, generator=generator).to(dtype)
+    gate, value = torch.cat([each(x) for each in layers], dim=-1).chunk(2, dim=-1)
+    silu, gelu = nn.functional.silu, nn.functional.gelu
+    active = silu(gate) if parts.activation == "silu" else gelu(gate, approximate="tanh")
+    expected, found = down(active * value).float(), module(x)
+    if not isinstance(found, torch.Tensor):
+        return False
+    return bool((found.float() - expected).norm() <= _TOLERANCE * expected.norm())
