@@ -161,7 +161,7 @@ class FakeSampling(SamplingState):
         return state
 
     def find_forced(self) -> list[int]:
-        if self.observed[-1] >= self.forces:
+        if not self.observed or self.observed[-1] >= self.forces:
             return []
         return [next_token([*self.prompt, *self.observed], self.salt)]
 

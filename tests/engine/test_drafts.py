@@ -89,7 +89,7 @@ def run_load(seed: int) -> Bench:
         else:
             known.append((prompt, max_new))
         n = rng.choice([1, 1, 1, 2])
-        forces = rng.choice([0, 0, 0, 1])
+        forces = rng.choice([0, 0, 0, 2])
         bench.add(
             f"r{number}",
             prompt,
@@ -100,7 +100,6 @@ def run_load(seed: int) -> Bench:
             priority=rng.randint(0, 1),
             prompt_logprobs=rng.choice([None, None, None, None, 0]),
             forces=forces,
-            speculate=not forces,  # stands for a grammar, which is not drafted for
         )
         if rng.random() < 0.1:
             bench.faults[(f"r{number}", 0)] = rng.randint(0, 30)

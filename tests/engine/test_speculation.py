@@ -5,16 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.attention.test_cpu import LOADED
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.engine.watched_executor import Execute
+from tests.sizes import IS_WHOLE, large
 from tests.tiny_model import VOCAB_SIZE
 from yaie.attention.plan import StepPlan
-from yaie.base.types import GenerationRequest, ReasoningLimit
+from yaie.base.settings import EngineConfig
+from yaie.base.types import GenerationRequest, Grammar, ReasoningLimit
+from yaie.engine.core import EngineCore
 from yaie.engine.drafts.draft_lengths import rising
 from yaie.engine.drafts.drafter import Guess
 from yaie.engine.drafts.learned_costs import LearnedCosts
@@ -49,6 +55,27 @@ SAMPLINGS: dict[str, dict[str, object]] = {
 }
 
 
+PERSON = Grammar.json_schema(
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "kind": {"enum": ["cat", "dog"]},
+            "tags": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["name", "kind", "tags"],
+        "additionalProperties": False,
+    }
+)
+CONSTRAINED: dict[str, tuple[Grammar, dict[str, object]]] = {
+    "schema": (PERSON, {"ignore_eos": False}),
+    "schema, drawn": (PERSON, {"temperature": 1.2, "seed": 11, "n": 2}),
+    "schema, penalties": (PERSON, {"frequency_penalty": 0.7, "min_tokens": 9}),
+    "pattern": (Grammar.regex("([a-f]{1,4} [0-9]{2}; )*the end"), {"temperature": 1.0, "seed": 12}),
+    "any JSON": (Grammar(kind="json_object"), {"logprobs": 2, "temperature": 0.8, "seed": 13}),
+}
+
+
 def requests() -> list[GenerationRequest]:
     """Return requests whose prompts overlap, one for each kind of sampling."""
     shared = tokens_of(1, 20)
@@ -57,26 +84,40 @@ def requests() -> list[GenerationRequest]:
         for number, (name, sampling) in enumerate(SAMPLINGS.items())
     ]
     limit = ReasoningLimit(max_tokens=6, opener_id=20, closer_id=21, is_open=True)
-    last = GenerationRequest(
+    reasoning = GenerationRequest(
         request_id="reasoning",
         prompt_token_ids=shared,
         sampling=ask("", (), max_tokens=NEW, temperature=1.0, seed=10).sampling,
         reasoning_limit=limit,
     )
-    return [*found, last]
+    grammars = [
+        GenerationRequest(
+            request_id=name,
+            prompt_token_ids=shared[: 8 + number],
+            sampling=ask(name, (), max_tokens=NEW, **sampling).sampling,
+            grammar=grammar,
+        )
+        for number, (name, (grammar, sampling)) in enumerate(CONSTRAINED.items())
+    ]
+    return [*found, reasoning, *grammars]
 
 
 class Remembered:
-    """A drafter that knows the answers, and errs in one token of five."""
+    """A drafter that knows the answers, and errs in one token of five, or another share."""
 
-    def __init__(self, known: Answers) -> None:
+    def __init__(
+        self, known: Answers, share_right: float = 0.8, rng: random.Random | None = None
+    ) -> None:
         self.known = known
-        self.random = random.Random(2)
+        self.share_right = share_right
+        self.random = rng or random.Random(2)
 
     def propose(self, sequence: Sequence, limit: int) -> Guess | None:
         answer = self.known.tokens(sequence.request.request_id, sequence.index)
         tokens = [
-            token if self.random.random() < 0.8 else self.random.randrange(3, VOCAB_SIZE)
+            token
+            if self.random.random() < self.share_right
+            else self.random.randrange(3, VOCAB_SIZE)
             for token in answer[len(sequence.output) :][: self.random.randint(0, limit)]
         ]
         return Guess(tuple(tokens), "remembered")
@@ -110,6 +151,65 @@ def test_tokens_are_those_without_drafts(make_core: MakeCore, settings: dict[str
     assert stats.accepted_tokens > 100
     if settings:
         assert stats.num_preemptions > 0
+
+
+def test_answers_under_a_grammar_take_fewer_steps(make_core: MakeCore) -> None:
+    asked = [each for each in requests() if each.request_id in CONSTRAINED]
+    known = run(make_core(), *asked)
+    num_free = num_steps = 0
+    for request in asked:
+        core = make_core(speculate="8")
+        core.scheduler.drafting.drafters = (Remembered(known),)
+        run(core, request)
+        assert core.stats.accepted_tokens > 0, request.request_id
+        num_steps += core.stats.num_steps
+        num_free += max(len(known.tokens(request.request_id, index)) for index in (0,))
+        num_free -= core.stats.forced_tokens
+    assert num_steps < 0.7 * num_free
+
+
+@pytest.fixture(scope="module")
+def known(tiny_model_dir: Path) -> Answers:
+    return run(tiny_core(tiny_model_dir), *requests())
+
+
+def tiny_core(folder: Path, **settings: int | str) -> EngineCore:
+    settings = {"num_slots": 8192, **settings}
+    return EngineCore(EngineConfig(model=str(folder), device="cpu", audit=True, **settings))  # type: ignore[arg-type]
+
+
+@pytest.mark.integration
+@large
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=2000 if IS_WHOLE else 12)
+def test_any_schedule_gives_the_tokens_without_drafts(
+    tiny_model_dir: Path, known: Answers, seed: int
+) -> None:
+    """Requests come at any step, share prefixes, are preempted, and are drafted well or badly."""
+    rng = random.Random(seed)
+    core = tiny_core(
+        tiny_model_dir,
+        speculate=rng.choice(["1", "4", "16", "auto"]),
+        num_slots=rng.choice([122, 160, 2000]),
+        max_model_len=120,
+        max_step_rows=rng.choice([8, 32, 512]),
+        max_running=rng.choice([3, 16]),
+    )
+    core.scheduler.drafting.drafters = (Remembered(known, rng.choice([0.0, 0.5, 0.9, 1.0]), rng),)
+    asked = rng.sample(requests(), rng.randint(1, 6))
+    answers = Answers()
+    for request in asked:
+        core.add(request)
+        for _ in range(rng.choice([0, 0, 3, 20])):
+            answers.take(core.step())
+    while core.has_work:
+        answers.take(core.step())
+    for request in asked:
+        for index in range(request.sampling.n):
+            name = request.request_id
+            assert answers.last(name, index).error is None
+            assert answers.tokens(name, index) == known.tokens(name, index), name
+    core.check()
 
 
 @pytest.mark.skipif(LOADED is None, reason=library_search.status().reason)

@@ -300,10 +300,11 @@ class SamplingState:
     def ahead(self, token_id: int) -> SamplingState:
         """Return the state after one more token; this state stays as it is.
 
-        Not for a state with a grammar, which only `observe` moves.
+        Raises the grammar's error.
         """
-        assert self.grammar is None, "a grammar's state cannot be copied"
         state = copy.copy(self)
+        if self.grammar is not None:
+            state.grammar = self.grammar.fork()
         if self.bad_words is not None:
             state.bad_words = self.bad_words.copy()
         if self.reasoning is not None:
@@ -314,6 +315,12 @@ class SamplingState:
             state.output = self.output.copy()
         state.observe(token_id)
         return state
+
+    @property
+    def samples_next(self) -> bool:
+        """True if the next token is sampled: no grammar forces it, and none is at its end."""
+        is_over = self.grammar is not None and self.grammar.is_over
+        return not is_over and not self.find_forced()
 
     def may_end(self, token_id: int) -> bool:
         """Return True if the token can end the sequence, now or later."""

@@ -42,6 +42,7 @@ class Draft:
 
     sequence: Sequence
     token_ids: tuple[int, ...]
+    states: tuple[SamplingState, ...]  # after each of them
     is_held: bool  # the tree held them before
 
 

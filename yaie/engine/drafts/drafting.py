@@ -20,8 +20,11 @@ from yaie.engine.drafts.learned_costs import LearnedCosts
 from yaie.engine.drafts.past_outputs import PastOutputs
 from yaie.engine.drafts.text_drafters import HeldEdge, OwnText, Prediction
 from yaie.engine.request import PooledPass, PromptPass, Sequence
+from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import Draft, SampledToken, ScheduledStep
 from yaie.kvcache.radix_tree import RadixTree
+
+_MOST_PENDING = 16  # rows of a sequence in the step of its draft: forced tokens and the last one
 
 
 @dataclass(slots=True)
@@ -118,10 +121,11 @@ class Drafting:
     def _put(self, sequence: Sequence, tokens: tuple[int, ...]) -> Draft:
         """Have the tree hold the tokens after a sequence; return the draft of those it holds."""
         assert sequence.cursor is not None
-        if is_inside(sequence):
-            return Draft(sequence, tokens, is_held=True)
-        count = self._tree.draft(sequence.cursor, tokens)
-        return Draft(sequence, tokens[:count], is_held=False)
+        states = look_ahead(sequence.sampling, tokens)
+        tokens, is_held = tokens[: len(states)], is_inside(sequence)
+        if tokens and not is_held:
+            tokens = tokens[: self._tree.draft(sequence.cursor, tokens)]
+        return Draft(sequence, tokens, states[: len(tokens)], is_held)
 
     def retract(self) -> None:
         """Take the drafts out of the tree: their step has its results, or failed."""
@@ -191,12 +195,32 @@ def _add(
         outcome.sampled.append(result)
 
 
+def look_ahead(state: SamplingState, tokens: tuple[int, ...]) -> tuple[SamplingState, ...]:
+    """Return the state after each token, as far as a grammar allows and the next is sampled.
+
+    Tokens that a grammar forces are taken without a sample, so a draft ends before them.
+    """
+    states = []
+    for token_id in tokens:
+        try:
+            if not state.grammar_allows(token_id):
+                break
+            state = state.ahead(token_id)
+            if not state.samples_next:
+                break
+        except YaieError:  # the grammar is too complex here: its sequence will find out
+            break
+        states.append(state)
+    return tuple(states)
+
+
 def can_draft(sequence: Sequence) -> bool:
-    """Return True if the sequence needs one row, and no grammar follows its tokens."""
+    """Return True if the sequence's next step samples, and its grammar can be followed ahead."""
+    grammar = sequence.sampling.grammar
     return (
         sequence.request.speculate
-        and sequence.sampling.grammar is None
-        and sequence.count_pending_rows() == 1
+        and (grammar is None or grammar.can_look_ahead)
+        and sequence.count_pending_rows() <= (1 if not sequence.is_decoding else _MOST_PENDING)
     )
 
 

@@ -35,6 +35,7 @@ class GrammarState:
 
     __slots__ = (
         "_end_token_ids",
+        "_is_ahead",
         "_keeps_going",
         "_mask",
         "_matcher",
@@ -70,29 +71,49 @@ class GrammarState:
         self._mask: Mask | None = None  # for the next token, once computed
         self.param = param
         self._keeps_going = False
+        self._is_ahead = False  # of its answer, for a draft
         self.is_over = bool(matcher.is_stopped())  # nothing can follow
 
     def copy(self, *, param: str | None = None) -> GrammarState:
         """Return an independent state at the same position; with `param` for another request."""
-        twin = object.__new__(GrammarState)
-        twin._worker = self._worker
-        twin.cost = self.cost
+        twin = self._twin()
         twin.spending = self.spending.share() if param is None else Spending()
         twin._tokens = list(self._tokens)
-        twin._end_token_ids = self._end_token_ids
-        twin._no_ends = self._no_ends
-        twin._mask = self._mask
         twin.param = self.param if param is None else param
-        twin._keeps_going = self._keeps_going
-        twin.is_over = self.is_over
-        twin._matcher = self._matcher.deep_copy()
         if isinstance(twin._matcher, RemoteMatcher):
             twin._matcher.spending = twin.spending
         return twin
 
+    @property
+    def can_look_ahead(self) -> bool:
+        """True while the grammar is followed in the engine's step."""
+        return isinstance(self._matcher, LLMatcher) and not self.cost.is_costly
+
+    def fork(self) -> GrammarState:
+        """Return a state that looks ahead for a draft; it never moves to the grammar process."""
+        twin = self._twin()
+        twin._is_ahead = True
+        return twin
+
+    def _twin(self) -> GrammarState:
+        twin = object.__new__(GrammarState)
+        twin._worker = self._worker
+        twin.cost = self.cost
+        twin.spending = self.spending
+        twin._tokens = []
+        twin._end_token_ids = self._end_token_ids
+        twin._no_ends = self._no_ends
+        twin._mask = self._mask
+        twin.param = self.param
+        twin._keeps_going = self._keeps_going
+        twin._is_ahead = self._is_ahead
+        twin.is_over = self.is_over
+        twin._matcher = self._matcher.deep_copy()
+        return twin
+
     def move(self) -> None:
         """Follow the grammar in the grammar process from here on."""
-        if isinstance(self._matcher, LLMatcher):
+        if isinstance(self._matcher, LLMatcher) and not self._is_ahead:
             self.cost.is_costly = True
             self._matcher = RemoteMatcher(
                 self._worker, self.cost.source, list(self._tokens), self.spending

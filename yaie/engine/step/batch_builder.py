@@ -150,40 +150,40 @@ def schedule_rows(
     return ScheduledStep(
         plan=plan,
         sample_tasks=tuple(
-            task for seq in sampling for task in _tasks_of(seq, drafted.get(seq, ()), index)
+            task for seq in sampling for task in _tasks_of(seq, drafted.get(seq), index)
         ),
         prompt_logits=prompt_rows.logits(tree, planned),
         prompt_states=prompt_rows.states(tree, planned),
         computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
         members=tuple(members),
         paid=tuple(paid),
-        drafts=drafted,
+        drafts={seq: draft.token_ids for seq, draft in drafted.items()},
         apply_states=None if states is None else states.apply,
     )
 
 
 def _select_drafts(
     selection: RowSelection, drafts: SequenceOf[Draft], sampling: SequenceOf[Sequence]
-) -> dict[Sequence, tuple[int, ...]]:
-    """Select rows for the drafts of sampling sequences; return the tokens that have one."""
+) -> dict[Sequence, Draft]:
+    """Select rows for the drafts of sampling sequences; return drafts of the tokens with one."""
     drafted = {}
     for draft in drafts:
         if draft.sequence in sampling and selection.room:
             assert draft.sequence.cursor is not None
             count = selection.add_draft(draft.sequence.cursor, len(draft.token_ids))
-            drafted[draft.sequence] = draft.token_ids[:count]
+            drafted[draft.sequence] = replace(
+                draft, token_ids=draft.token_ids[:count], states=draft.states[:count]
+            )
     return drafted
 
 
 def _tasks_of(
-    sequence: Sequence, draft: tuple[int, ...], index: Mapping[tuple[Node, int], int]
+    sequence: Sequence, draft: Draft | None, index: Mapping[tuple[Node, int], int]
 ) -> Iterator[SampleTask]:
     """Yield the tasks for a sequence's next token, and for the one after each drafted token."""
     node, offset = sequence.last_token
     yield SampleTask(sequence, index[node, offset])
-    state = sequence.sampling
-    for num_ahead, token_id in enumerate(draft, start=1):
-        state = state.ahead(token_id)
+    for num_ahead, state in enumerate(draft.states if draft else (), start=1):
         yield SampleTask(sequence, index[node, offset + num_ahead], num_ahead, state)
 
 
