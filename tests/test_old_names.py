@@ -32,7 +32,7 @@ def test_advice_names_settings_that_exist() -> None:
         ("--no-enable-prefix-caching", "--prefix-cache"),
         ("--kv-cache-dtype", "--kv-dtype"),
         ("--enable-lora", "--lora"),
-        ("--speculative-config", "--speculate auto"),
+        ("--speculative-model", "--speculate auto"),
         ("--trust-remote-code", "never run"),
         ("--mem-fraction-static", "--memory-bytes"),
         ("--data-parallel-size", "--ray --replicas"),

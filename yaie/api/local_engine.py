@@ -6,6 +6,7 @@ The floor below the methods of `LLM`: loading, running, closing.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 from collections import deque
@@ -348,6 +349,8 @@ def engine_config(
     unknown name, a wrong type or a value out of range.
     """
     settings = {name: each for name, each in settings.items() if not is_harmless(name, each)}
+    if isinstance(drafts := settings.get("speculative_config"), dict):  # as vLLM's `LLM` takes it
+        settings["speculative_config"] = json.dumps(drafts)
     for name in settings:
         if name not in ENGINE_SETTINGS:
             hint = f"; {advice}" if (advice := advice_on(name)) else ""

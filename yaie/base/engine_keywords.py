@@ -58,6 +58,7 @@ class SettingKeywords(TypedDict, total=False):
     attention_backend: AttentionBackendName
     exact: bool
     speculate: str | int
+    speculative_config: str | None
     audit: bool
     weights_cache: str
     weights_cache_bytes: int
@@ -81,7 +82,6 @@ class EngineKeywords(SettingKeywords, total=False):
     load_format: Literal["auto", "safetensors"]
     pipeline_parallel_size: Literal[1]
     runner: Literal["auto", "generate"]
-    speculative_config: None
     swap_space: float
     task: Literal["auto", "generate"]
     tensor_parallel_size: Literal[1]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from yaie.base import settings_file
+from yaie.base.draft_settings import count_draft_tokens, read_speculative_config
 from yaie.base.embedding_info import Pooling
 from yaie.base.errors import ConfigError, nearest_name_hint
 from yaie.base.renamed_settings import advice_on
@@ -45,8 +46,6 @@ UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 
 LEAST_CONTEXT = 2  # tokens: one prompt token and one output token
 MAX_THREADS = 1024
-MAX_DRAFT_TOKENS = 64
-AUTO_DRAFT_TOKENS = 16  # at most; their number depends on acceptance and costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +230,9 @@ class EngineConfig:
         str | int,
         About("speculative decoding: off, auto, or the maximum draft tokens per sequence and step"),
     ] = "off"
+    speculative_config: Annotated[
+        str | None, About("speculate as vLLM's JSON, of the methods ngram and suffix")
+    ] = None
     audit: Annotated[bool, About("check internal invariants after every step; slow")] = False
     weights_cache: Annotated[
         str,
@@ -266,19 +268,20 @@ class EngineConfig:
                 param="cache_events",
             )
         parse_weights(self.tenant_weights)
-        if self.speculate != "off" and not 1 <= self.max_draft_tokens <= MAX_DRAFT_TOKENS:
-            raise ConfigError(
-                f"speculate is {self.speculate!r}; it must be auto, off or 1 to {MAX_DRAFT_TOKENS}",
-                param="speculate",
-            )
+        if self.speculative_config is not None:
+            wanted = read_speculative_config(self.speculative_config)
+            if self.speculate not in ("off", wanted):
+                raise ConfigError(
+                    "speculate and speculative_config differ; give one of them",
+                    param="speculative_config",
+                )
+            object.__setattr__(self, "speculate", wanted)
+        count_draft_tokens(str(self.speculate))
 
     @property
     def max_draft_tokens(self) -> int:
         """Most draft tokens of one sequence in a step; 0 without speculative decoding."""
-        if self.speculate == "auto":
-            return AUTO_DRAFT_TOKENS
-        wanted = str(self.speculate)
-        return int(wanted) if wanted.isdecimal() else 0
+        return count_draft_tokens(str(self.speculate))
 
     @property
     def is_calibrated(self) -> bool:
