@@ -1,0 +1,100 @@
+"""Forced drafts: what verifying drafts gains where their tokens are right with a known probability.
+
+`python -m benchmarks.forced_drafts --model FOLDER` prints JSON. A first run finds the answer, and
+then each guess is the answer's next tokens, each of them wrong with the other probability. So the
+machinery alone is measured, on weights of any kind, random ones too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Collection
+from typing import Any
+
+from benchmarks.speculation import Bench, Load
+from yaie.base.settings import EngineConfig
+from yaie.bench.machine import describe_machine
+from yaie.engine.drafts.drafter import Guess
+from yaie.engine.request import Sequence
+
+SHARES = (0.0, 0.5, 0.9, 1.0)
+PROMPT_TOKENS = 200
+
+
+class KnownAnswer:
+    """A drafter that knows the answer and errs at random."""
+
+    def __init__(self, answer: list[int], share_right: float) -> None:
+        self._answer = answer
+        self._share = share_right
+        self._random = random.Random(3)
+
+    def propose(self, sequence: Sequence, limit: int) -> Guess | None:
+        """Return the next tokens, some of them wrong."""
+        start = len(sequence.output)
+        tokens = [
+            token if self._random.random() < self._share else token ^ 1
+            for token in self._answer[start : start + limit]
+        ]
+        return Guess(tuple(tokens), "known") if tokens else None
+
+    def keep_only(self, sequences: Collection[Sequence]) -> None:
+        """Do nothing: all is known."""
+
+
+def measure_forced_drafts(config: EngineConfig, *, repeats: int, num_new: int) -> dict[str, Any]:
+    """Measure each share, with and without drafts in turns."""
+    bench = Bench(config, num_new)
+    drafting, rng = bench.core.scheduler.drafting, random.Random(0)
+    vocab_size = bench.core.info.vocab_size
+    load = Load("forced", [tuple(rng.randrange(vocab_size) for _ in range(PROMPT_TOKENS))])
+    (answer,) = bench.run(load, speculate=False).answers
+    found = []
+    for share in SHARES:
+        drafting.drafters = (KnownAnswer(answer, share),)
+        measured = bench.measure(load, repeats)
+        found.append({"share_right": share} | measured)
+    learned = drafting.learned
+    return {
+        "benchmark": "forced drafts",
+        "machine": describe_machine(),
+        "model": config.model,
+        "quantization": bench.core.info.quantization,
+        "exact": config.exact,
+        "speculate": config.speculate,
+        "cost_by_rows": {
+            rows: round(cost / learned.costs.cost(1), 2)
+            for rows, cost in (learned.costs.measured if learned else ())
+        },
+        "shares": found,
+    }
+
+
+def main() -> None:
+    """Read the options, measure, print JSON."""
+    parser = argparse.ArgumentParser(description="Decoding with drafts of known acceptance.")
+    parser.add_argument("--model", default="builtin")
+    parser.add_argument("--quantization")
+    parser.add_argument("--speculate", default="auto")
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--new", type=int, default=64, help="tokens of each answer")
+    options = parser.parse_args()
+    config = EngineConfig(
+        model=options.model,
+        quantization=options.quantization,
+        speculate=options.speculate,
+        exact=options.exact,
+        threads=options.threads,
+        device="cpu",
+        num_slots=8192,
+    )
+    report = measure_forced_drafts(config, repeats=options.repeats, num_new=options.new)
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
