@@ -69,9 +69,9 @@ class OutputRing:
         runs = [wide[first : first - LEAST_MATCH] for first in range(LEAST_MATCH)]
         self._ends[self._hash(runs, namespace)] = np.arange(start + LEAST_MATCH, end)
 
-    def find(self, namespace: Hashable, end: Tokens) -> int:
-        """Return a place after a run that `end` may end with; another run may have its hash."""
-        return int(self._ends[self._hash(end[-LEAST_MATCH:].tolist(), namespace)])
+    def find(self, namespace: Hashable, run: SequenceOf[int]) -> int:
+        """Return a place after a run of `LEAST_MATCH` tokens, or of another with its hash; or 0."""
+        return int(self._ends[self._hash(run, namespace)])
 
     def _hash(self, run: SequenceOf[Any], namespace: Hashable) -> Any:
         """Return the entry of a run; of many, where each token is an array."""
@@ -113,10 +113,15 @@ class PastOutputs:
         ring, namespace = self._ring, sequence.request.namespace
         if ring is None:
             return None
-        end = last_tokens(sequence)
-        if len(end) < LEAST_MATCH:
+        run: SequenceOf[int] = sequence.output[-LEAST_MATCH:]
+        if len(run) < LEAST_MATCH:
+            run = last_tokens(sequence)[-LEAST_MATCH:].tolist()
+        if len(run) < LEAST_MATCH:
             return None
-        place = ring.find(namespace, end)
+        place = ring.find(namespace, run)
+        if not (place or sequence in self._followed):
+            return None  # most often, and at little cost
+        end = last_tokens(sequence)
         length = ring.match_at(place, namespace, end)
         followed, num_output = self._followed.get(sequence, (0, 0))
         if followed:
