@@ -57,6 +57,15 @@ def test_another_namespace_sees_nothing_of_it() -> None:
     assert drafter.propose(make_sequence([1, 2, 3, 4, 5], ANSWER[:9], "one"), 16) is not None
 
 
+def test_a_flush_forgets_every_answer() -> None:
+    drafter = PastOutputs()
+    end(drafter, make_sequence([1, 2, 3, 4, 5], ANSWER))
+    later = make_sequence([1, 2, 3, 4, 5], ANSWER[:9])
+    assert drafter.propose(later, 16) is not None
+    drafter.forget_all()
+    assert drafter.propose(later, 16) is None
+
+
 def test_only_answers_that_ended_are_kept() -> None:
     drafter = PastOutputs()
     preempted = make_sequence([1, 2, 3, 4, 5], ANSWER)

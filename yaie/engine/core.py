@@ -120,7 +120,7 @@ class EngineCore:
         self._events = observe(self._tree, config)
         self._queries = QueryAnswers(
             self._tree,
-            self.scheduler.lingering.release_all,
+            self.scheduler.forget_past,
             RequestViews(self.scheduler),
             self.adapters,
         )

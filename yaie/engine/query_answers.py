@@ -105,14 +105,14 @@ class QueryAnswers:
     def __init__(
         self,
         tree: RadixTree,
-        release_lingering: Callable[[], None],
+        forget_past: Callable[[], None],
         requests: RequestViews | None = None,
         adapters: EngineAdapters | None = None,
     ) -> None:
-        """`release_lingering` unpins ended turns' paths; `requests` answers `ViewTree`."""
+        """`forget_past` unpins ended turns' paths; `requests` answers `ViewTree`."""
         self._tree = tree
         self._adapters = adapters
-        self._release_lingering = release_lingering
+        self._forget_past = forget_past
         self._requests = requests
         self.times = ClockTimes()
 
@@ -133,7 +133,7 @@ class QueryAnswers:
             found = self._view(query)
         elif isinstance(query, FlushCache):
             self.times.mark(tree.clock, now)
-            self._release_lingering()
+            self._forget_past()
             found = Flushed(tree.clear(), tree.num_slots - tree.num_free)
         elif isinstance(query, LoadAdapter):
             found = self._load(query)

@@ -161,6 +161,11 @@ class Scheduler:
             deltas += self._end_live(request.sequences, "error", self.backlog.make_displacement())
         return deltas
 
+    def forget_past(self) -> None:
+        """Unpin ended turns, and forget their answers, before the cache is flushed."""
+        self.lingering.release_all()
+        self.drafting.forget_past()
+
     def end_overdue(self) -> list[TokenDelta]:
         """End requests beyond their queue timeout, and answers whose late grammar has ended."""
         over = [seq for seq in self.suspended if seq.is_over]

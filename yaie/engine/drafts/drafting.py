@@ -48,7 +48,8 @@ class Drafting:
         self._limit = limit
         self._max_rows = max_rows
         self._held: Drafter = HeldEdge()
-        self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText(), PastOutputs())
+        self._past = PastOutputs()
+        self.drafters: tuple[Drafter, ...] = (Prediction(), OwnText(), self._past)
         self.learned: LearnedCosts | None = None  # with them drafts are as long as they pay
         self.acceptance = Acceptance()
         self.live: list[Draft] = []  # of the planned step
@@ -71,6 +72,10 @@ class Drafting:
                 self.live.append(draft)
                 room -= len(draft.token_ids)
         return self.live
+
+    def forget_past(self) -> None:
+        """Forget the answers that have ended, as a flush of the cache does."""
+        self._past.forget_all()
 
     def _forget_others(self, running: SequenceOf[Sequence]) -> None:
         if running != self._known:  # by identity

@@ -136,6 +136,12 @@ class PastOutputs:
         found = ring.read(place, min(limit, length))
         return Guess(found, "past", length, length / (length + _HALF_RIGHT)) if found else None
 
+    def forget_all(self) -> None:
+        """Forget every answer that has ended, and its memory."""
+        self._ring = None
+        self._followed.clear()
+        self._live = {each for each in self._live if each.state is not SequenceState.FINISHED}
+
     def keep_only(self, sequences: Collection[Sequence]) -> None:
         """Keep the answers of sequences that have ended, and forget all others but the given."""
         for sequence in self._live.difference(sequences):
