@@ -56,7 +56,10 @@ def measure_forced_drafts(config: EngineConfig, *, repeats: int, num_new: int) -
         drafting.drafters = (KnownAnswer(answer, share),)
         measured = bench.measure(load, repeats)
         found.append({"share_right": share} | measured)
-    learned = drafting.learned
+    cost_by_rows = {}
+    if drafting.learned is not None:
+        costs = drafting.learned.costs
+        cost_by_rows = {rows: round(cost / costs.cost(1), 2) for rows, cost in costs.measured}
     return {
         "benchmark": "forced drafts",
         "machine": describe_machine(),
@@ -64,10 +67,7 @@ def measure_forced_drafts(config: EngineConfig, *, repeats: int, num_new: int) -
         "quantization": bench.core.info.quantization,
         "exact": config.exact,
         "speculate": config.speculate,
-        "cost_by_rows": {
-            rows: round(cost / learned.costs.cost(1), 2)
-            for rows, cost in (learned.costs.measured if learned else ())
-        },
+        "cost_by_rows": cost_by_rows,
         "shares": found,
     }
 

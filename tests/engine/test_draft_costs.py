@@ -45,16 +45,14 @@ class Occasional:
 class TimedBench(Bench):
     """A bench whose clock moves by the true costs of each step."""
 
-    def __init__(
-        self, true: RowCosts, *, noise: float = 0.0, seed: int = 0, **settings: int
-    ) -> None:
-        super().__init__(num_slots=3000, **settings)
-        self.true, self.noise, self.random = true, noise, random.Random(seed)
+    def __init__(self, true: RowCosts, *, noise: float = 0.0, max_draft_tokens: int = 0) -> None:
+        super().__init__(num_slots=3000, max_draft_tokens=max_draft_tokens)
+        self.true, self.noise, self.random = true, noise, random.Random(0)
         self.num_rows = self.num_drafted = 0
         self._compute = self.model.compute
         self.model.compute = self.compute  # type: ignore[method-assign]
 
-    def compute(self, plan: StepPlan) -> object:
+    def compute(self, plan: StepPlan) -> tuple[list[list[int]], list[list[int]]]:
         drafted = sum(len(draft.token_ids) for draft in self.scheduler.drafting.live)
         self.num_rows += plan.num_rows
         self.num_drafted += drafted
