@@ -118,9 +118,12 @@ class ModelAnswers:
 
     def use_model(self, name: str) -> None:
         """Answer by the model or an adapter of it; refuse every other model."""
-        if name not in self.models():
+        loaded = self.models()
+        if name not in loaded:
+            adapters = f" and the adapters {', '.join(loaded[1:])}"[:200] if loaded[1:] else ""
             raise usage_error(
-                f"this chat loaded only {self._llm.info.model}", advice=f"yaie chat -m {name}"
+                f"this chat loaded only {loaded[0]}{adapters}, not {name}",
+                advice=f"/model {loaded[1]}" if adapters else f"yaie chat -m {name}",
             )
         self._lora = "" if name == self._llm.info.model else name
 
