@@ -8,15 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.base import Extension, RequestBody, Unused, Used
+from yaie.server.schemas.base import Extension, Unused, Used
 from yaie.server.schemas.generation_replies import CachedTokens
 from yaie.server.schemas.reply_struct import ReplyStruct
+from yaie.server.schemas.scheduled_body import ScheduledBody
 from yaie.server.schemas.shared_fields import WholeNumber
 
 _IDS = {"type": "array", "items": {"type": "integer"}}
 
 
-class EmbeddingBody(RequestBody):
+class EmbeddingBody(ScheduledBody):
     """OpenAI's request for embeddings, with a few extensions."""
 
     unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.EMBEDDING}
@@ -77,25 +78,6 @@ class EmbeddingBody(RequestBody):
             "false",
             example=True,
         ),
-    ] = None
-    cache_salt: Annotated[
-        str | None,
-        Extension(
-            "1 to 256 characters. Only requests with the same key and salt share prefixes.",
-            example="a-secret",
-        ),
-    ] = None
-    priority: Annotated[
-        WholeNumber | None,
-        Extension("Lower runs first, under the policy `priority`.", "0", example=-3),
-    ] = None
-    request_timeout_s: Annotated[
-        float | None,
-        Extension("Longest time of this request in seconds, above 0.", "the server's", 30.0),
-    ] = None
-    queue_timeout_s: Annotated[
-        float | None,
-        Extension("Longest wait for admission in seconds, above 0.", "the server's", 30.0),
     ] = None
 
 

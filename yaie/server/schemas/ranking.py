@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict
 
 from yaie.server.schemas import unused
-from yaie.server.schemas.base import Extension, RequestBody, Unused
+from yaie.server.schemas.base import Extension, Unused
 from yaie.server.schemas.embeddings import EmbeddingUsage
 from yaie.server.schemas.reply_struct import ReplyStruct
+from yaie.server.schemas.scheduled_body import ScheduledBody
 from yaie.server.schemas.shared_fields import WholeNumber
 
 _TEXT = {
@@ -22,7 +23,7 @@ _TEXT = {
 _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-class RankingBody(RequestBody):
+class RankingBody(ScheduledBody):
     """Fields of both bodies."""
 
     unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.RANKING}
@@ -43,25 +44,6 @@ class RankingBody(RequestBody):
     user: Annotated[
         str | None,
         Extension("On a server without API keys: the tenant, for fair shares.", example="someone"),
-    ] = None
-    cache_salt: Annotated[
-        str | None,
-        Extension(
-            "1 to 256 characters. Only requests with the same key and salt share prefixes.",
-            example="a-secret",
-        ),
-    ] = None
-    priority: Annotated[
-        WholeNumber | None,
-        Extension("Lower runs first, under the policy `priority`.", "0", example=-3),
-    ] = None
-    request_timeout_s: Annotated[
-        float | None,
-        Extension("Longest time of this request in seconds, above 0.", "the server's", 30.0),
-    ] = None
-    queue_timeout_s: Annotated[
-        float | None,
-        Extension("Longest wait for admission in seconds, above 0.", "the server's", 30.0),
     ] = None
 
 
