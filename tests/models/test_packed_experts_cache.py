@@ -99,6 +99,20 @@ def test_a_damaged_file_is_replaced(
     assert not start(config)[1]
 
 
+def test_a_damaged_file_in_a_read_only_folder_stops_no_start(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(config)
+    (file,) = Path(config.weights_cache).iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError("a read-only folder")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    start(config)
+
+
 def test_the_file_of_another_model_is_not_used(
     config: EngineConfig, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

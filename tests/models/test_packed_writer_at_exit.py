@@ -8,22 +8,21 @@ import sys
 import pytest
 
 _PROGRAM = """
-import ctypes, sys, types
-import numpy as np, torch
-from yaie.kernels.decoder_structures import Decoder
+import sys, threading, torch
 from yaie.models.native.packed_weights import PackedWeightsWriter
+from yaie.models.native.saved_structures import SavedTensors
+
+began = threading.Event()
 
 class Cache:
     def write(self, key, header, pieces, nbytes, stop):
         tensor = torch.zeros(1000, dtype=torch.bfloat16)
+        began.set()
         while not stop.is_set():
             tensor.detach().reshape(-1).view(torch.uint8).numpy().data
 
-packed = types.SimpleNamespace(structure=Decoder(), held=[], sample=np.zeros(1, np.float32))
-metadata = types.SimpleNamespace(to_json=dict)
-loaded = types.SimpleNamespace(metadata=metadata, max_model_len=8)
-writer = PackedWeightsWriter(Cache(), "key", packed, loaded)
-assert not writer.wait(0.1)
+writer = PackedWeightsWriter(Cache(), "key", {}, SavedTensors([]))
+assert began.wait(60) and not writer.wait(0)
 if "close" in sys.argv:
     writer.close()
 sys.exit(3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,12 @@ from yaie.api.async_llm import AsyncLLM
 from yaie.api.llm import LLM
 from yaie.base.embedding_info import EmbeddingInfo
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, RequestFailed
+from yaie.base.model_tasks import embedding_of
 from yaie.base.settings import Settings
 from yaie.remote.client import Client
 from yaie.server.app import create_app
+from yaie.server.requests.call import Caller
+from yaie.server.requests.embedding_inputs import make_embedding_call
 from yaie.server.schemas.embeddings import EmbeddingBody
 from yaie.text.embeddings import vector_of
 from yaie.text.tokenizer import load_tokenizer
@@ -132,6 +137,26 @@ def test_names_of_other_servers_are_refused_or_named(http: TestClient) -> None:
     check_unused_names(http, "/v1/embeddings", EmbeddingBody, {"input": "x"})
     answer = http.post("/v1/embeddings", json={"texts": ["x"]})
     assert answer.json()["error"]["message"] == "texts is not supported by this server; use input"
+
+
+@pytest.mark.parametrize(
+    ("how", "is_refused"),
+    [
+        ({"prompts": {"query": "query: ", "document": ""}}, False),
+        ({"prompts": {"passage": "passage: "}}, True),
+        ({"prompts": {"query": "query: "}, "default_prompt": "query"}, True),
+    ],
+)
+def test_a_kind_of_texts_is_refused_where_it_would_change_the_vector(
+    llm: LLM, how: dict[str, Any], is_refused: bool
+) -> None:
+    info = replace(llm.info, embedding=replace(embedding_of(llm.info), **how))
+    body = EmbeddingBody.model_validate({"input": "x", "input_type": "passage"})
+    refused = (
+        pytest.raises(InvalidRequest, match="use prompt_name") if is_refused else nullcontext()
+    )
+    with refused:
+        make_embedding_call(body, llm.get_tokenizer(), info, Caller())
 
 
 def test_a_mean_is_explained_by_its_rows(tiny_model_dir: Path) -> None:

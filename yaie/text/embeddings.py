@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
+_DOCUMENTS = ("document", "passage", "search_document")  # names of a prompt before documents
+
 
 class Embedder:
     """The text side of one embedding model."""
@@ -34,6 +36,12 @@ class Embedder:
     def pooling(self) -> Pooling:
         """The model's pooling."""
         return self._how.pooling
+
+    @property
+    def has_document_prompt(self) -> bool:
+        """True if documents have a prompt, or texts have one by default."""
+        how = self._how
+        return how.default_prompt is not None or any(map(how.prompts.get, _DOCUMENTS))
 
     def prompt(self, name: str | None) -> str:
         """Return the text before texts by the prompt's name. Raises `InvalidRequest`."""

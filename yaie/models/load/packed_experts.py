@@ -5,6 +5,7 @@ The cache of packed weights has them for the next start.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -122,12 +123,10 @@ def _restore(
             packed.restore(saved.header[EXPERTS][source.name], data)
             packed.check(0, _read(source, 0, kind))
             model.set_submodule(source.name, packed)
-    except OSError as error:
-        log.warning("packed experts could not be read: %s", error)
-        return False
-    except (UnknownExperts, KeyError, TypeError, ValueError) as error:
+    except (UnknownExperts, OSError, KeyError, TypeError, ValueError) as error:
         log.warning("packed experts on disk are unusable and were removed: %s", error)
-        saved.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only folder
+            saved.path.unlink(missing_ok=True)
         return False
     return True
 

@@ -34,6 +34,11 @@ def make_embedding_call(
             f"got {body.encoding_format[:80]!r}",
             param="encoding_format",
         )
+    if embedder.has_document_prompt and "input_type" in (body.model_extra or {}):
+        raise InvalidRequest(
+            "input_type is not supported: this model has a prompt for documents; use prompt_name",
+            param="input_type",
+        )
     prompt = embedder.prompt(body.prompt_name)
     given_ids = Prompts(tokenizer, info)
     prompts = []
