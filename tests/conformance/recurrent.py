@@ -79,6 +79,12 @@ RECURRENT: tuple[RecurrentCase, ...] = (
         "qwen3-next", "Qwen3NextForCausalLM", "gated delta net, experts", _DELTA_NET | _EXPERTS
     ),
     RecurrentCase(
+        "qwen3-next-heads",
+        "Qwen3NextForCausalLM",
+        "as many key heads as value heads",
+        _DELTA_NET | _EXPERTS | {"linear_num_key_heads": 4},
+    ),
+    RecurrentCase(
         "olmo-hybrid", "OlmoHybridForCausalLM", "gated delta net", {"layer_types": _LINEAR}
     ),
     RecurrentCase("lfm2", "Lfm2ForCausalLM", "short convolutions", _CONVOLUTIONS),

@@ -103,7 +103,7 @@ class _DeltaNet:
         widths = [sizes.key_width] * 2 + [ratio * sizes.value_width] * 2
         *inputs, norm = (each.flatten(1) for each in torch.split(by_head, widths, dim=2))
         halves = gates.view(len(gates), sizes.num_key_heads, 2 * ratio).chunk(2, dim=2)
-        gate, step = (each.flatten(1) for each in halves)
+        gate, step = (each.flatten(1).contiguous() for each in halves)
         return torch.cat(inputs, dim=1), norm, step, gate
 
     def compute(self, x: torch.Tensor, chained: ChainedStates) -> torch.Tensor:

@@ -44,8 +44,8 @@ class ShortConvolution:
         """Return the outputs [rows, channels] for inputs of that shape."""
         y = torch.empty(x.shape)
         call = self._call
-        call.x, call.x_stride = x.data_ptr(), x.stride(0)
-        call.y, call.y_stride = y.data_ptr(), y.stride(0)
+        call.x, call.x_stride = _rows(x)
+        call.y, call.y_stride = _rows(y)
         call.chains, call.num_chains = chained.chains.data_ptr(), len(chained.chains)
         call.states = _states(chained, _CONV)
         self._library.convolution(ctypes.byref(call))
@@ -116,11 +116,11 @@ class HeadRecurrence:
         """
         y = torch.empty(len(values), self._width)
         call = self._call
-        call.queries, call.keys = queries.data_ptr(), keys.data_ptr()
-        call.values, call.row_stride = values.data_ptr(), values.stride(0)
-        call.steps, call.step_stride = steps.data_ptr(), steps.stride(0)
+        (call.queries, _), (call.keys, _) = _rows(queries), _rows(keys)
+        call.values, call.row_stride = _rows(values)
+        call.steps, call.step_stride = _rows(steps)
         if gates is not None:
-            call.gates, call.gate_stride = gates.data_ptr(), gates.stride(0)
+            call.gates, call.gate_stride = _rows(gates)
         call.y, call.num_rows = y.data_ptr(), len(y)
         call.chains, call.num_chains = chained.chains.data_ptr(), len(chained.chains)
         call.states = _states(chained, _RECURRENT)
@@ -156,12 +156,19 @@ class GroupNorm:
 
     def __call__(self, x: torch.Tensor, gate: torch.Tensor | None = None) -> torch.Tensor:
         """Return the result for x [rows, groups * width], which is contiguous."""
+        assert x.is_contiguous()
         y = torch.empty_like(x)
         call = self._call
         call.x, call.y, call.num_rows = x.data_ptr(), y.data_ptr(), len(x)
-        call.gate, call.gate_stride = _address(gate), 0 if gate is None else gate.stride(0)
+        call.gate, call.gate_stride = (None, 0) if gate is None else _rows(gate)
         self._library.gated_norm(ctypes.byref(call))
         return y
+
+
+def _rows(x: torch.Tensor) -> tuple[int, int]:
+    """Return the address of rows, and their stride; kernels read a row's numbers side by side."""
+    assert x.stride(1) == 1 or x.shape[1] == 1
+    return x.data_ptr(), x.stride(0)
 
 
 def _address(tensor: torch.Tensor | None) -> int | None:
