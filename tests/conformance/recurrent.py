@@ -46,6 +46,8 @@ _MAMBA = {
     "mamba_n_groups": 1,
     "mamba_chunk_size": 16,
 }
+_FALCON_H1 = {**_MAMBA, "mamba_d_ssm": 64, "mamba_n_heads": 4}
+_GROUP_NORMS = {"mamba_n_groups": 2, "mamba_rms_norm": True}
 
 
 class _Slow(Case):
@@ -99,7 +101,19 @@ RECURRENT: tuple[RecurrentCase, ...] = (
         "falcon-h1",
         "FalconH1ForCausalLM",
         "Mamba 2 and attention in each layer",
-        {**_MAMBA, "mamba_d_ssm": 64, "mamba_n_heads": 4},
+        _FALCON_H1,
+    ),
+    RecurrentCase(
+        "falcon-h1-norm",
+        "FalconH1ForCausalLM",
+        "norms of two groups before gates",
+        _FALCON_H1 | _GROUP_NORMS | {"mamba_norm_before_gate": True},
+    ),
+    RecurrentCase(
+        "falcon-h1-gate",
+        "FalconH1ForCausalLM",
+        "and after gates",
+        _FALCON_H1 | _GROUP_NORMS | {"mamba_norm_before_gate": False},
     ),
     RecurrentCase(
         "granite-hybrid-mamba",

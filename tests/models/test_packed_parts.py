@@ -27,6 +27,22 @@ class _OffsetNorm(nn.Module):
         return scaled * (1.0 + self.weight)
 
 
+class _GatedNorm(_OffsetNorm):
+    """A norm that may be given a gate."""
+
+    def forward(self, x: torch.Tensor, gate: torch.Tensor | None = None) -> torch.Tensor:
+        scaled = super().forward(x)
+        return scaled if gate is None else scaled * gate
+
+
+class _NormOfRows(_OffsetNorm):
+    """A norm of rows only."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        _, _ = x.shape
+        return super().forward(x)
+
+
 class _Mlp(nn.Module):
     """A gated MLP, with a factor on its result."""
 
@@ -62,6 +78,13 @@ def test_norms_are_replaced(library: Library) -> None:
     assert isinstance(model["layer_norm"], nn.LayerNorm)
     torch.testing.assert_close(model["norm"](x), expected, rtol=1e-5, atol=1e-5)
     assert model["norm"](x.bfloat16()).dtype is torch.bfloat16
+
+
+def test_a_norm_of_another_call_stays(library: Library) -> None:
+    model = nn.ModuleDict({"gated": _GatedNorm(), "of_rows": _NormOfRows()})
+    pack_norms(model, library)
+    assert isinstance(model["gated"], _GatedNorm)
+    assert isinstance(model["of_rows"], _NormOfRows)
 
 
 @pytest.mark.parametrize("activation", [nn.SiLU(), nn.GELU(approximate="tanh")])

@@ -359,7 +359,10 @@ def norm_of(module: nn.Module) -> Norm:
     # Far from a mean of 0, which the two kinds treat differently.
     probe = torch.linspace(-1, 2, weight.numel(), dtype=weight.dtype, device=weight.device)
     with torch.no_grad():
-        found, wide = module(probe).float(), probe.float()
+        try:
+            found, wide = module(probe).float(), probe.float()
+        except Exception as error:  # of a forward that takes more, or rows of another shape
+            raise unknown from error
         for centres in (False, True):
             x = wide - wide.mean() if centres else wide
             scaled = x * torch.rsqrt(x.square().mean() + epsilon)

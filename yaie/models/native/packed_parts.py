@@ -5,6 +5,7 @@ An MLP is two calls of the library, with its activation inside the first; a norm
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -69,9 +70,11 @@ def pack_norms(model: nn.Module, library: Library) -> None:
     for name, module in list(model.named_modules()):
         if "Norm" not in type(module).__name__ or isinstance(module, PackedNorm):
             continue
+        if len(inspect.signature(module.forward).parameters) > 1:  # it takes a gate
+            continue
         try:
             norm = norm_of(module)
-        except (NotRecognised, TypeError):  # a TypeError: its forward takes a gate
+        except NotRecognised:
             continue
         if norm.is_rms:
             model.set_submodule(name, PackedNorm(library, norm.factors, norm.epsilon))
