@@ -112,8 +112,10 @@ RECURRENT: tuple[RecurrentCase, ...] = (
     RecurrentCase(
         "falcon-h1-gate",
         "FalconH1ForCausalLM",
-        "and after gates",
-        _FALCON_H1 | _GROUP_NORMS | {"mamba_norm_before_gate": False},
+        "and after gates, with factors of MLPs",
+        _FALCON_H1
+        | _GROUP_NORMS
+        | {"mamba_norm_before_gate": False, "mlp_multipliers": [1.0, 0.96]},
     ),
     RecurrentCase(
         "granite-hybrid-mamba",

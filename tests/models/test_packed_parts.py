@@ -100,8 +100,9 @@ def test_gated_mlps_are_replaced(library: Library, activation: nn.Module) -> Non
         torch.testing.assert_close(model["mlp"](x), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_an_mlp_with_a_factor_stays(library: Library) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_mlp_with_a_factor_stays(library: Library, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    model = nn.ModuleDict({"mlp": _Mlp(0.5, nn.SiLU())})
-    pack_mlps(model, library, Packer(library, torch.float32), torch.float32)
-    assert isinstance(model["mlp"], _Mlp)
+    model = nn.ModuleDict({str(number): _Mlp(1 - number / 100, nn.SiLU()) for number in (0, 4, 50)})
+    pack_mlps(model.to(dtype), library, Packer(library, dtype), dtype)
+    assert [type(each) for each in model.values()] == [PackedMlp, _Mlp, _Mlp]
