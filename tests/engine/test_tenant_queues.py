@@ -15,6 +15,7 @@ from yaie.base.tenants import BATCHES
 from yaie.base.types import GenerationRequest
 from yaie.engine.core import EngineCore
 from yaie.engine.queue.queue_limits import Backlog
+from yaie.engine.queue.tenant_queues import TenantQueues, _Queue
 from yaie.engine.request import Request
 
 from .fake_model import FakeSampling
@@ -82,16 +83,27 @@ def test_room_in_tokens(make_core: MakeCore) -> None:
     ]
 
 
-def make(tenant: str, name: str) -> tuple[GenerationRequest, Request]:
-    given = GenerationRequest(request_id=name, prompt_token_ids=(1, 2), tenant=tenant)
-    return given, Request(given, namespace="", max_new_tokens=1, samplings=[FakeSampling()])
+def make(tenant: str, name: str, call: str = "", length: int = 2) -> Request:
+    prompt = (1,) * length
+    given = GenerationRequest(request_id=name, prompt_token_ids=prompt, tenant=tenant, call=call)
+    return Request(given, namespace="", max_new_tokens=1, samplings=[FakeSampling()])
 
 
-def arrive(backlog: Backlog, tenant: str, name: str, limit: int) -> list[Request] | None:
+def arrive(
+    backlog: Backlog,
+    tenant: str,
+    name: str,
+    limit: int,
+    *,
+    call: str = "",
+    length: int = 2,
+    max_tokens: int = 0,
+) -> list[Request] | None:
     """Return the displaced requests; None if the new one is refused."""
-    given, request = make(tenant, name)
+    request = make(tenant, name, call, length)
+    config = EngineConfig(max_waiting=limit, max_waiting_tokens=max_tokens, max_step_rows=16)
     try:
-        displaced = backlog.make_room(given, EngineConfig(max_waiting=limit), 0)
+        displaced = backlog.make_room(tenant, length, config, 0)
     except Overloaded:
         return None
     for each in displaced:
@@ -138,3 +150,54 @@ def test_weights_divide_a_full_queue() -> None:
         assert [each.tenant for each in displaced] == [BATCHES if number == 0 else "bob"]
     assert arrive(backlog, "ada", "more", 8) is None
     assert arrive(backlog, "bob", "more", 8) is None
+
+
+def test_a_call_yields_whole_and_only_before_it_begins() -> None:
+    backlog = Backlog()
+    for call in ("old", "begun", "new"):
+        for number in range(3):
+            assert arrive(backlog, "ada", f"{call} {number}", 9, call=call) == []
+    begun = next(each for each in backlog._waiting if each.request_id == "begun 0")
+    backlog.remove(begun)  # it was admitted
+    assert arrive(backlog, "ada", "begun 3", 9, call="begun") == []
+    displaced = arrive(backlog, "bob", "bob 0", 9) or []
+    assert [each.request_id for each in displaced] == ["new 2", "new 1", "new 0"]
+    assert [arrive(backlog, "bob", f"bob {number}", 9) for number in (1, 2)] == [[], []]
+    assert arrive(backlog, "bob", "bob 3", 9) is None, "4 of its own would be as many as 6 - 2"
+
+
+def test_a_single_call_stays() -> None:
+    """Its last request would leave from a tenant with no more than the newcomer."""
+    backlog = Backlog()
+    for number in range(3):
+        assert arrive(backlog, "ada", f"ada {number}", 3, call="call") == []
+    assert arrive(backlog, "bob", "bob", 3) is None
+
+
+def test_a_long_prompt_yields_to_fewer_tokens() -> None:
+    backlog = Backlog()
+    assert arrive(backlog, "ada", "long", 99, length=700, max_tokens=984) == []
+    for number in range(6):
+        assert arrive(backlog, "bob", f"bob {number}", 99, length=50, max_tokens=984) == []
+    (long,) = arrive(backlog, "bob", "bob 6", 99, length=50, max_tokens=984) or []
+    assert long.request_id == "long"
+
+
+def test_repeated_refusals_look_at_the_tenants_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues = TenantQueues()
+    gone = [make("most", f"gone {number}") for number in range(5)]
+    for request in [*gone, *(make(f"tenant {number}", f"r{number}") for number in range(50))]:
+        queues.add(request)
+    for request in gone:
+        queues.remove(request)
+    looks, levels = 0, _Queue.levels
+
+    def count(queue: _Queue) -> tuple[float, float]:
+        nonlocal looks
+        looks += 1
+        return levels(queue)
+
+    monkeypatch.setattr(_Queue, "levels", count)
+    for _ in range(20):
+        assert queues.choose_displaced("tenant 0", 2, 1, 0) is None
+    assert looks == 50

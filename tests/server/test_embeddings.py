@@ -23,6 +23,8 @@ from yaie.base.embedding_info import EmbeddingInfo
 from yaie.base.errors import ContextLengthExceeded, InvalidRequest, RequestFailed
 from yaie.base.model_tasks import embedding_of
 from yaie.base.settings import Settings
+from yaie.base.types import GenerationRequest
+from yaie.engine.core import EngineCore
 from yaie.remote.client import Client
 from yaie.server.app import create_app
 from yaie.server.requests.call import Caller
@@ -123,6 +125,23 @@ def test_a_wrong_field_is_named(
     error = response.json()["error"]
     assert error["param"] == param
     assert message in error["message"]
+
+
+def test_the_inputs_of_a_call_are_one_call_to_the_engine(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One displaced input would fail all, so they are displaced together."""
+    calls: list[str] = []
+    add = EngineCore.add
+
+    def record(core: EngineCore, request: GenerationRequest) -> None:
+        calls.append(request.call)
+        add(core, request)
+
+    monkeypatch.setattr(EngineCore, "add", record)
+    for texts in (["x", "y"], ["x", "y"]):
+        assert http.post("/v1/embeddings", json={"input": texts}).status_code == 200
+    assert calls[0] == calls[1] != calls[2] == calls[3]
 
 
 def test_fields_without_effect_are_named(http: TestClient) -> None:

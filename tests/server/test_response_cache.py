@@ -36,6 +36,17 @@ def ask(http: TestClient, path: str = CHAT, **fields: Any) -> tuple[str | None, 
     return response.headers.get(HEADER), _FRESH.sub("", response.text)
 
 
+def test_the_prompts_of_a_call_are_one_call_to_the_engine(
+    pair: tuple[TestClient, ScriptedClient],
+) -> None:
+    http, engine = pair
+    fields = {"prompt": ["one", "two"], "messages": None}
+    found = [ask(http, "/v1/completions", **fields)[0] for _ in range(2)]
+    assert found == ["miss", "hit"], "the call's name is no part of the answer"
+    first, second = engine.requests
+    assert first.call == second.call != ""
+
+
 def test_off_by_default(make_app: MakeApp) -> None:
     http, engine = make_app()
     assert ask(http)[0] is None and ask(http)[0] is None

@@ -248,6 +248,7 @@ class GenerationRequest:
     # Maximum queue time; the lower of this and the engine's limit applies.
     queue_timeout_s: float | None = None
     submission: int = 0  # set by clients; distinguishes successive requests with one id
+    call: str = ""  # requests of one call fail together; empty: a call of this request alone
     # Last prompt tokens that are output of an earlier run, which this one continues.
     num_resumed: int = 0
     # Ends after the prompt: the answer is the pooled row of its tokens, and no text.

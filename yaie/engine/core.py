@@ -149,8 +149,12 @@ class EngineCore:
             raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
         try:
             scheduler = self.scheduler
-            places = scheduler.num_free_places
-            displaced = scheduler.backlog.make_room(request, self._config, places)
+            displaced = scheduler.backlog.make_room(
+                request.tenant,
+                len(request.prompt_token_ids),
+                self._config,
+                scheduler.num_free_places,
+            )
             made = self._make_request(request)
             self._pending += scheduler.displace(displaced)
             if request.grammar is None or self._grammars.add(made, request.grammar):

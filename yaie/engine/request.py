@@ -57,6 +57,7 @@ class Request:
         "arrival",
         "arrived_at",
         "arrived_s",
+        "call",
         "is_whole",
         "max_new_tokens",
         "namespace",
@@ -88,6 +89,7 @@ class Request:
     ) -> None:
         self.request_id = spec.request_id
         self.submission = spec.submission
+        self.call = spec.call or spec.request_id
         self.params: SamplingParams = spec.sampling
         self.pooling = spec.pooling
         self.prediction = spec.prediction

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from yaie.base.errors import Overloaded, QueueTimedOut
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
-from yaie.base.types import GenerationRequest
 from yaie.engine.queue.tenant_queues import TenantQueues
 from yaie.engine.queue.wait_stats import WaitTracker
 from yaie.engine.request import Request
@@ -113,14 +112,14 @@ class Backlog:
             heapq.heapify(self._deadlines)
 
     def make_room(
-        self, request: GenerationRequest, config: EngineConfig, num_free_places: int
+        self, tenant: str, num_tokens: int, config: EngineConfig, num_free_places: int
     ) -> list[Request]:
-        """Return the waiting requests that a new one displaces: of tenants with more of them.
+        """Return the waiting requests that a new one of `num_tokens` displaces.
 
         Between two steps all new requests wait, so requests that the next step can admit do not
         count against `max_waiting`, nor one step's rows against `max_waiting_tokens`. A request
         finds room in an empty queue, however long its prompt is. Raises `Overloaded` if the queue
-        is full and no tenant has more in it.
+        is full and no other tenant yields.
         """
         counts, excess_requests, excess_tokens = [], 0, 0
         waiting, limit = len(self._waiting), config.max_waiting
@@ -128,14 +127,14 @@ class Backlog:
             excess_requests = 1
             counts.append(f"{waiting} waiting, max_waiting={limit}")
         tokens, limit = self.num_prompt_tokens, config.max_waiting_tokens
-        excess = tokens + len(request.prompt_token_ids) - limit - config.max_step_rows
+        excess = tokens + num_tokens - limit - config.max_step_rows
         if limit and waiting and excess > 0:
             excess_tokens = excess
             counts.append(f"{tokens} prompt tokens waiting, max_waiting_tokens={limit}")
         if not counts:
             return []
         displaced = self._by_tenant.choose_displaced(
-            request.tenant, len(request.prompt_token_ids), excess_requests, excess_tokens
+            tenant, num_tokens, excess_requests, excess_tokens
         )
         if displaced is None:
             raise self._full(counts[0])

@@ -1,13 +1,13 @@
 """Tenant queues: the waiting requests of each tenant, and those that yield to a tenant with fewer.
 
 Pure. A full queue still takes a request whose tenant has less waiting, over its weight, than
-another: the newest requests of the tenant with the most are displaced. So one tenant may fill an
-idle queue, and cannot keep others out of it.
+another: the newest calls of the tenant with the most are displaced. A call yields with all its
+requests, since one error fails it; a call that has begun never yields.
 """
 
 from __future__ import annotations
 
-import math
+import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -16,23 +16,45 @@ from yaie.engine.request import Request
 
 @dataclass(slots=True)
 class _Queue:
-    requests: dict[Request, None] = field(default_factory=dict)  # in order of arrival
+    weight: float
+    # Waiting requests of each call, in order of arrival.
+    calls: dict[str, dict[Request, None]] = field(default_factory=dict)
+    unbegun: dict[str, None] = field(default_factory=dict)  # calls that no request has left
+    num_requests: int = 0
     num_tokens: int = 0  # in their prompts
 
+    def levels(self) -> tuple[float, float]:
+        """Return its requests and its tokens, over its weight."""
+        return self.num_requests / self.weight, self.num_tokens / self.weight
 
-@dataclass(slots=True)
+    def newest(self) -> Iterator[list[Request]]:
+        """Yield the requests of each call that has not begun; all newest first."""
+        for call in reversed(self.unbegun):
+            yield list(reversed(self.calls[call]))
+
+
 class _Claim:
-    """Waiting requests of a tenant, without those that were chosen to yield."""
+    """A tenant's queue without the calls that were chosen to yield."""
 
-    weight: float
-    num_requests: int
-    num_tokens: int
-    newest: Iterator[Request]
+    def __init__(self, queue: _Queue) -> None:
+        self._weight = queue.weight
+        self._newest = queue.newest()
+        self.levels = list(queue.levels())
 
-    def level(self, *, in_tokens: bool) -> float:
-        if not self.num_requests:
-            return -math.inf
-        return (self.num_tokens if in_tokens else self.num_requests) / self.weight
+    def give_up(self, at: int, wanted: float) -> list[Request]:
+        """Return its newest call, if every request leaves from a level above `wanted`.
+
+        `at`: 0 for levels in requests, 1 in tokens. Else the list is empty.
+        """
+        call = next(self._newest, [])
+        sizes = (len(call), sum(len(each.prompt) for each in call))
+        last = (1, len(call[-1].prompt)) if call else (0, 0)
+        if self.levels[at] - (sizes[at] - last[at]) / self._weight <= wanted:
+            return []
+        self.levels = [
+            level - size / self._weight for level, size in zip(self.levels, sizes, strict=True)
+        ]
+        return call
 
 
 class TenantQueues:
@@ -41,19 +63,33 @@ class TenantQueues:
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
         self._weights = dict(weights or {})
         self._queues: dict[str, _Queue] = {}
+        # No level is higher, in requests and in tokens. Removals leave it as it is, so that a
+        # refusal looks at every tenant only once after them.
+        self._bounds = [0.0, 0.0]
 
     def add(self, request: Request) -> None:
         """Add a request that begins to wait."""
-        queue = self._queues.setdefault(request.tenant, _Queue())
-        queue.requests[request] = None
+        queue = self._queues.get(request.tenant)
+        if queue is None:
+            queue = self._queues[request.tenant] = _Queue(self._weight(request.tenant))
+        if request.call not in queue.calls:
+            queue.calls[request.call] = {}
+            queue.unbegun[request.call] = None
+        queue.calls[request.call][request] = None
+        queue.num_requests += 1
         queue.num_tokens += len(request.prompt)
+        self._bounds = [max(pair) for pair in zip(self._bounds, queue.levels(), strict=True)]
 
     def remove(self, request: Request) -> None:
-        """Remove a request that was added."""
+        """Remove a request that was added: its call has begun, or has failed."""
         queue = self._queues[request.tenant]
-        del queue.requests[request]
+        queue.unbegun.pop(request.call, None)
+        del queue.calls[request.call][request]
+        if not queue.calls[request.call]:
+            del queue.calls[request.call]
+        queue.num_requests -= 1
         queue.num_tokens -= len(request.prompt)
-        if not queue.requests:
+        if not queue.calls:
             del self._queues[request.tenant]
 
     def choose_displaced(
@@ -61,29 +97,38 @@ class TenantQueues:
     ) -> list[Request] | None:
         """Return requests to displace for a new one of `num_tokens`.
 
-        They are at least `excess_requests`, with at least `excess_tokens`. None if that would
-        leave `tenant` with more, over its weight, than those that yield.
+        They are at least `excess_requests`, with at least `excess_tokens`. Each leaves from a
+        tenant that until then has more than `tenant` with the new request, over their weights: in
+        requests for `excess_requests`, then in tokens. None if too few do.
         """
-        mine = self._queues.get(tenant, _Queue())
         weight = self._weight(tenant)
-        others = [
-            _Claim(self._weight(name), len(each.requests), each.num_tokens, reversed(each.requests))
-            for name, each in self._queues.items()
-            if name != tenant
+        mine = self._queues.get(tenant) or _Queue(weight)
+        wanted = ((mine.num_requests + 1) / weight, (mine.num_tokens + num_tokens) / weight)
+        excess = [excess_requests, excess_tokens]
+        exceeded = [at for at in (0, 1) if excess[at] > 0]
+        if any(self._bounds[at] <= wanted[at] for at in exceeded):
+            return None
+        levels = [(queue.levels(), queue) for queue in self._queues.values()]
+        self._bounds = [max(each[at] for each, _ in levels) for at in (0, 1)] if levels else [0, 0]
+        claims = [
+            _Claim(queue) for each, queue in levels if any(each[at] > wanted[at] for at in exceeded)
         ]
         displaced: list[Request] = []
-        for in_tokens in (False, True):
-            wanted = mine.num_tokens + num_tokens if in_tokens else len(mine.requests) + 1
-            while (excess_tokens if in_tokens else excess_requests) > 0:
-                most = max(others, key=lambda each: each.level(in_tokens=in_tokens), default=None)
-                if most is None or most.level(in_tokens=in_tokens) <= wanted / weight:
+        for at in exceeded:
+            rivals = [(-claim.levels[at], number) for number, claim in enumerate(claims)]
+            heapq.heapify(rivals)
+            while excess[at] > 0:
+                if not rivals:
                     return None
-                request = next(most.newest)
-                displaced.append(request)
-                most.num_requests -= 1
-                most.num_tokens -= len(request.prompt)
-                excess_requests -= 1
-                excess_tokens -= len(request.prompt)
+                number = rivals[0][1]
+                call = claims[number].give_up(at, wanted[at])
+                if not call:
+                    heapq.heappop(rivals)
+                    continue
+                heapq.heapreplace(rivals, (-claims[number].levels[at], number))
+                displaced += call
+                excess[0] -= len(call)
+                excess[1] -= sum(len(each.prompt) for each in call)
         return displaced
 
     def _weight(self, tenant: str) -> float:

@@ -197,7 +197,13 @@ def _key(model: str, call: Call) -> bytes:
     """Return everything that determines the answer, so no ids and no priorities."""
     plain = [
         replace(
-            each, request_id="", priority=0, queue_timeout_s=None, prediction=(), speculate=True
+            each,
+            request_id="",
+            call="",
+            priority=0,
+            queue_timeout_s=None,
+            prediction=(),
+            speculate=True,
         )
         for each in call.requests
     ]

@@ -35,6 +35,7 @@ def make_pooled_call(
     requests = tuple(
         GenerationRequest(
             request_id=f"{response_id}-{at}" if at else response_id,
+            call=response_id,
             prompt_token_ids=tuple(ids),
             sampling=_SAMPLING,
             tenant=caller.tenant,

@@ -319,6 +319,7 @@ class Translator:
         requests = tuple(
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
+                call=response_id,
                 prompt_token_ids=tuple(prompt),
                 sampling=limit_tokens(
                     sampling, body, self._info, len(prompt), self._defaults.max_tokens
