@@ -12,8 +12,9 @@ from tests.engine.asking import Answers, MakeCore, ask, tokens_of
 from yaie.base.errors import InvalidRequest, Overloaded
 from yaie.base.settings import EngineConfig
 from yaie.base.tenants import BATCHES
-from yaie.base.types import GenerationRequest
+from yaie.base.types import GenerationRequest, Grammar
 from yaie.engine.core import EngineCore
+from yaie.engine.grammar import compile_pool
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.tenant_queues import TenantQueues, _Queue
 from yaie.engine.request import Request
@@ -63,6 +64,45 @@ def test_a_bad_request_displaces_nothing(make_core: MakeCore) -> None:
         add(core, "bob", "bob", n=5)
     answers = finish(core)
     assert all(len(answers.tokens(f"ada {number}")) == 6 for number in range(2))
+
+
+def test_a_request_without_a_grammar_displaces_nothing(
+    make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its grammar is wrong, or too many grammars are being compiled."""
+    core = make_core(max_waiting=2, max_running=1)
+    for number in range(3):
+        add(core, f"ada {number}", "ada")
+    bob = replace(ask("bob", tokens_of(5, 20)), tenant="bob")
+    core.add(replace(bob, grammar=Grammar.regex("(")))
+    with monkeypatch.context() as patched:
+        patched.setattr(compile_pool, "MAX_PENDING", 0)
+        with pytest.raises(Overloaded, match="grammars"):
+            core.add(replace(bob, request_id="bob 2", grammar=Grammar.regex("b+")))
+    answers = finish(core)
+    error = answers.last("bob").error
+    assert error is not None
+    assert error.status == 400
+    assert all(len(answers.tokens(f"ada {number}")) == 6 for number in range(3))
+
+
+def test_a_request_finds_room_once_its_grammar_is_compiled(make_core: MakeCore) -> None:
+    """The first displaces another tenant's; the second finds equal shares."""
+    core = make_core(max_waiting=2, max_running=1)
+    add(core, "first", "ada")
+    core.step()
+    for number in range(2):
+        add(core, f"ada {number}", "ada", max_tokens=500)
+    bob = replace(ask("bob 0", tokens_of(5, 20)), tenant="bob", grammar=Grammar.regex("a+"))
+    core.add(bob)
+    core.add(replace(bob, request_id="bob 1"))
+    core.check_grammar(Grammar.regex("a+"))
+    answers = finish(core)
+    failed = {name for (name, _), deltas in answers.deltas.items() if deltas[-1].error}
+    assert failed == {"ada 1", "bob 1"}
+    error = answers.last("bob 1").error
+    assert error is not None
+    assert error.status == 429
 
 
 def test_room_in_tokens(make_core: MakeCore) -> None:

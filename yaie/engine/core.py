@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from yaie.base.cache_changes import CacheChange
-from yaie.base.errors import InvariantViolated, RequestFailed, UnknownModel, YaieError
+from yaie.base.errors import InvariantViolated, Overloaded, RequestFailed, UnknownModel, YaieError
 from yaie.base.queries import Answer, Query, TreeView
 from yaie.base.settings import EngineConfig
 from yaie.base.stats import EngineStats
@@ -148,16 +148,10 @@ class EngineCore:
         if request.request_id in self.scheduler or request.request_id in self._grammars:
             raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
         try:
-            scheduler = self.scheduler
-            displaced = scheduler.backlog.make_room(
-                request.tenant,
-                len(request.prompt_token_ids),
-                self._config,
-                scheduler.num_free_places,
-            )
+            displaced = self._make_room(request.tenant, len(request.prompt_token_ids))
             made = self._make_request(request)
-            self._pending += scheduler.displace(displaced)
             if request.grammar is None or self._grammars.add(made, request.grammar):
+                self._pending += self.scheduler.displace(displaced)
                 self.scheduler.add(made)
         except Exception as error:
             self.scheduler.stats.num_requests += 1
@@ -195,6 +189,11 @@ class EngineCore:
         being compiled.
         """
         self._grammars.check(grammar)
+
+    def _make_room(self, tenant: str, num_tokens: int) -> list[Request]:
+        scheduler = self.scheduler
+        places = scheduler.num_free_places
+        return scheduler.backlog.make_room(tenant, num_tokens, self._config, places)
 
     @property
     def has_work(self) -> bool:
@@ -255,10 +254,16 @@ class EngineCore:
         return deltas
 
     def _admit_with_grammars(self) -> None:
-        """Queue the requests that have got their grammar; end those with a wrong one."""
+        """Queue the requests that have got their grammar; end those with a wrong one or no room."""
         is_idle = not (self._pending or self.scheduler.has_work)
         for entry in self._grammars.ready(may_wait=is_idle):
             request = entry.request
+            if entry.error is None:
+                try:
+                    displaced = self._make_room(request.tenant, len(request.prompt))
+                    self._pending += self.scheduler.displace(displaced)
+                except Overloaded as error:
+                    entry.error = error
             self.scheduler.add(request)
             for index in sorted(entry.aborted):
                 self._pending += self.scheduler.abort(request.request_id, index)

@@ -25,7 +25,7 @@ class PendingGrammar:
         self.compilation = compilation
         self.param = param
         self.aborted: set[int] = set()
-        self.error: YaieError | None = None  # instead of a grammar
+        self.error: YaieError | None = None  # instead of a grammar or of room
 
 
 class GrammarQueue:
