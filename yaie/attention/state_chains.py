@@ -58,10 +58,11 @@ def place_states(
     """Return chains whose sources and targets are all states, and the number of spare states.
 
     Each is its first and end row, its source and its target; -1 for zeros and for none. States from
-    `num_slots` on are spare: they last for one layer. Computed in order, no chain overwrites a
-    state that a later one starts from: such states are copied first, by chains without rows.
+    `num_slots` on are spare: they last for one layer, and a later chain may use them again.
+    Computed in order, no chain overwrites a state that a later one starts from: such states are
+    copied first, by chains without rows.
     """
-    parents = {chain.parent for chain in chains}
+    last_child = {chain.parent: index for index, chain in enumerate(chains)}
     copies: dict[int, int] = {}
     written: set[int] = set()
     for chain in chains:
@@ -71,6 +72,7 @@ def place_states(
             written.add(chain.target)
     placed = [(0, 0, slot, spare) for slot, spare in copies.items()]
     num_spare = len(copies)
+    free: list[int] = []  # spare states that no later chain starts from
     ends: list[int] = []
     written.clear()
     for index, chain in enumerate(chains):
@@ -79,9 +81,13 @@ def place_states(
         else:
             source = copies[chain.source] if chain.source in written else chain.source
         target = chain.target
-        if target == NO_STATE and index in parents:
-            target = num_slots + num_spare
-            num_spare += 1
+        if target == NO_STATE and index in last_child:
+            if not free:
+                free.append(num_slots + num_spare)
+                num_spare += 1
+            target = free.pop()
+        if last_child[chain.parent] == index and source >= num_slots:
+            free.append(source)
         if chain.target != NO_STATE:
             written.add(chain.target)
         ends.append(target)
