@@ -225,11 +225,10 @@ def test_a_long_prompt_yields_to_fewer_tokens() -> None:
 
 def test_repeated_refusals_look_at_the_tenants_once(monkeypatch: pytest.MonkeyPatch) -> None:
     queues = TenantQueues()
-    gone = [make("most", f"gone {number}") for number in range(5)]
-    for request in [*gone, *(make(f"tenant {number}", f"r{number}") for number in range(50))]:
+    begun = [make("most", f"begun {number}", "call") for number in range(5)]
+    for request in [*begun, *(make(f"tenant {number}", f"r{number}") for number in range(49))]:
         queues.add(request)
-    for request in gone:
-        queues.remove(request)
+    queues.remove(begun[0])
     looks, levels = 0, _Queue.levels
 
     def count(queue: _Queue) -> tuple[float, float]:
@@ -240,4 +239,15 @@ def test_repeated_refusals_look_at_the_tenants_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_Queue, "levels", count)
     for _ in range(20):
         assert queues.choose_displaced("tenant 0", 2, 1, 0) is None
-    assert looks == 50
+    assert looks < 60
+
+
+def test_an_older_call_may_yield_once_the_newest_begins() -> None:
+    queues = TenantQueues()
+    small, large = make("ada", "small"), [make("ada", f"{at}", "large") for at in range(3)]
+    for request in (small, *large):
+        queues.add(request)
+    queues.add(make("bob", "bob"))
+    assert queues.choose_displaced("bob", 2, 1, 0) is None, "3 requests would leave from 4"
+    queues.remove(large[0])
+    assert queues.choose_displaced("bob", 2, 1, 0) == [small]

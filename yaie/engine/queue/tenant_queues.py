@@ -63,8 +63,8 @@ class TenantQueues:
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
         self._weights = dict(weights or {})
         self._queues: dict[str, _Queue] = {}
-        # No level is higher, in requests and in tokens. Removals leave it as it is, so that a
-        # refusal looks at every tenant only once after them.
+        # No tenant yields to a level as high as this, in requests and in tokens: a refusal looks at
+        # every tenant only once after a change.
         self._bounds = [0.0, 0.0]
 
     def add(self, request: Request) -> None:
@@ -78,7 +78,7 @@ class TenantQueues:
         queue.calls[request.call][request] = None
         queue.num_requests += 1
         queue.num_tokens += len(request.prompt)
-        self._bounds = [max(pair) for pair in zip(self._bounds, queue.levels(), strict=True)]
+        self._note_change(queue)
 
     def remove(self, request: Request) -> None:
         """Remove a request that was added: its call has begun, or has failed."""
@@ -89,6 +89,7 @@ class TenantQueues:
             del queue.calls[request.call]
         queue.num_requests -= 1
         queue.num_tokens -= len(request.prompt)
+        self._note_change(queue)  # an older call may yield now
         if not queue.calls:
             del self._queues[request.tenant]
 
@@ -119,6 +120,8 @@ class TenantQueues:
             heapq.heapify(rivals)
             while excess[at] > 0:
                 if not rivals:
+                    if at == 0 and excess_requests == 1:
+                        self._bounds[0] = wanted[0]
                     return None
                 number = rivals[0][1]
                 call = claims[number].give_up(at, wanted[at])
@@ -130,6 +133,9 @@ class TenantQueues:
                 excess[0] -= len(call)
                 excess[1] -= sum(len(each.prompt) for each in call)
         return displaced
+
+    def _note_change(self, queue: _Queue) -> None:
+        self._bounds = [max(pair) for pair in zip(self._bounds, queue.levels(), strict=True)]
 
     def _weight(self, tenant: str) -> float:
         return self._weights.get(tenant, 1.0)
