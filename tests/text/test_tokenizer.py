@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, normalizers
+from tokenizers import AddedToken, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer as FastTokenizer
 
 from tests.light_transformers import needs_light_transformers
 from tests.text.small_tokenizers import TEXT, write_byte_level
@@ -132,6 +133,33 @@ def test_of_a_text_without_known_length_only_a_start_is_encoded(
             assert 0 < watched.num_chars < 8000
     finally:
         sentencepiece_like.fast = fast
+
+
+def test_a_long_prompt_is_refused_with_one_token_too_many(byte_level: Tokenizer) -> None:
+    text = "the plan " * 100
+    for encode in (byte_level.encode, byte_level.encode_pieces):
+        given: Any = text if encode == byte_level.encode else [text, "b"]
+        ids = encode(given)
+        assert encode(given, max_tokens=len(ids), kind="long prompt") == ids
+        with pytest.raises(ContextLengthExceeded, match="counted or truncated"):
+            encode(given, max_tokens=len(ids) - 1, kind="long prompt")
+
+
+def test_a_long_word_that_a_start_cuts_counts_as_one_token(tmp_path: Path) -> None:
+    """WordPiece has one [UNK] for a word of over 100 characters, and a piece a character."""
+    vocab = {token: place for place, token in enumerate(["[UNK]", "internationalization"])}
+    vocab.update({token: len(vocab) + at for at, token in enumerate(["x", "##x"])})
+    fast = FastTokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    fast.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "PreTrainedTokenizerFast"}'
+    )
+    tokenizer = load_tokenizer(tmp_path)
+    text = "internationalization " * ((16 * 73 - 90) // 21) + "x" * 3000
+    ids = tokenizer.encode(text)
+    assert tokenizer.encode(text, max_tokens=73) == ids
+    assert encode_start(tokenizer.encode, text, 40)[:40] == ids[:40]
 
 
 @given(st.lists(st.sampled_from(["the ", "radix", "\n", "  ", "🙂", "e\u0301", "1"]), min_size=40))

@@ -25,7 +25,9 @@ from yaie.text.convert import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _START_CHARS = 16  # of a token; most tokens are shorter
-_SETTLED_TOKENS = 64  # before the last of a start, which the rest of the text may change
+# The rest of a text may change the last tokens of a start: a WordPiece word that is cut has up to
+# 100, and one if it is whole.
+_SETTLED_TOKENS = 128
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 
@@ -55,6 +57,11 @@ def too_long(
         f"{number}, so the {kind} is too long; shorten it{fix}",
         param=name,
     )
+
+
+def _check_number(least: int, max_tokens: int | None, name: str, kind: TextKind) -> None:
+    if max_tokens is not None and least > max_tokens:
+        raise too_long(name, least, max_tokens, kind)
 
 
 def encode_start(encode: Callable[[str], list[int]], text: str, longest: int) -> list[int]:
@@ -96,12 +103,15 @@ class Tokenizer:
 
         Raises `InvalidRequest` for text that UTF-8 cannot encode, and, before the long encoding of
         megabytes, `ContextLengthExceeded` for text with many more than `max_tokens`.
-        `name` is the text's name in errors.
+        A long prompt is refused with one more than `max_tokens`. `name` is the text's name in
+        errors.
         """
         self._check_text(text, max_tokens, name, kind)
         # The call for a single text would keep the interpreter lock.
         batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
         ids: list[int] = batch[0].ids
+        if kind == "long prompt":
+            _check_number(len(ids), max_tokens, name, kind)
         return ids
 
     def encode_pair(self, first: str, second: str) -> Encoding:
@@ -132,6 +142,8 @@ class Tokenizer:
         for piece, its in zip(pieces[1:], others, strict=True):
             is_kept = its[: len(before)] == before
             ids += its[len(before) :] if is_kept else self.encode(piece, False)
+        if kind == "long prompt":
+            _check_number(len(ids), max_tokens, name, kind)
         return ids
 
     @cached_property
@@ -150,8 +162,8 @@ class Tokenizer:
                 "the text has an unpaired surrogate, which is not a character; send valid Unicode",
                 param=name,
             ) from None
-        if max_tokens is not None and (least := self._count_some(text, max_tokens)) > max_tokens:
-            raise too_long(name, least, max_tokens, kind)
+        if max_tokens is not None:
+            _check_number(self._count_some(text, max_tokens), max_tokens, name, kind)
 
     def _count_some(self, text: str, max_tokens: int) -> int:
         """Return a lower bound for the number of tokens in `text`, at little cost.

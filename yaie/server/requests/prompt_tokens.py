@@ -44,7 +44,7 @@ class Prompts:
     ) -> list[int]:
         """Return a prompt's token ids. Raises as `encode`, if far over `longest`.
 
-        A prompt without `longest`, or to be truncated, is limited by `most_tokens`.
+        A text without `longest`, or to be truncated, is limited by `most_tokens`.
         """
         kept = self.find_kept(body, max_tokens)
         if isinstance(prompt, str):
