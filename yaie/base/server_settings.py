@@ -149,7 +149,12 @@ class ServerConfig:
         int, About("maximum concurrent requests of batches", least=1, most=LARGEST_COUNT)
     ] = 64
     text_threads: Annotated[
-        int, About("threads for tokenization and chat templates", least=1, most=64)
+        int,
+        About(
+            "threads for tokenization and chat templates, for short and long texts each",
+            least=1,
+            most=64,
+        ),
     ] = 2
     prepare_turns: Annotated[
         bool, About("prefill the known part of a chat's next turn while the engine is idle")
