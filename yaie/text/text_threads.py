@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
@@ -25,8 +25,9 @@ SHORT_BYTES = 32 * 1024  # some milliseconds' work
 class TextThreads:
     """Threads of one application, `num_computing` for short texts and as many for long ones.
 
-    That many compute at once; `num_waiting` more for short texts may wait for a process, and fewer
-    for long ones, which leave a process to short ones.
+    That many of each compute at once; `num_waiting` more for short texts may wait for a process,
+    and fewer for long ones, which leave a process to short ones if `num_computing` is smaller than
+    `num_waiting`.
     """
 
     def __init__(self, num_computing: int, num_waiting: int) -> None:
@@ -66,30 +67,44 @@ class FairThreads:
         self._turns = threading.BoundedSemaphore(num_computing)
         self._lock = threading.Lock()
         # By tenant; the tenant whose turn is next is first.
-        self._waiting: OrderedDict[str, deque[tuple[Future[Any], _Work]]] = OrderedDict()
+        self._waiting: OrderedDict[str, OrderedDict[Future[Any], _Work]] = OrderedDict()
 
     def submit(self, work: Callable[[], _Result], tenant: str) -> Future[_Result]:
         """Run work in a thread, when its tenant has a turn; work cancelled before is skipped."""
         future: Future[_Result] = Future()
         with self._lock:
-            self._waiting.setdefault(tenant, deque()).append((future, work))
+            self._waiting.setdefault(tenant, OrderedDict())[future] = work
+        future.add_done_callback(partial(self._forget, tenant))
         self._pool.submit(self._run_next)
         return future
 
+    def _forget(self, tenant: str, future: Future[Any]) -> None:
+        """Drop work that was cancelled: it takes no turn, and its texts leave the memory."""
+        with self._lock:
+            queue = self._waiting.get(tenant)
+            if queue and queue.pop(future, None) and not queue:
+                del self._waiting[tenant]
+
     def _run_next(self) -> None:
         with in_turn(self._turns):
-            future, work = self._take_next()
-            if not future.set_running_or_notify_cancel():
+            if (found := self._take_next()) is None:
                 return
+            future, work = found
             try:
-                future.set_result(work())
+                if future.set_running_or_notify_cancel():
+                    future.set_result(work())
             except BaseException as error:
                 future.set_exception(error)
+            finally:
+                del found, future, work  # an error refers to this frame, and the future to it
 
-    def _take_next(self) -> tuple[Future[Any], _Work]:
+    def _take_next(self) -> tuple[Future[Any], _Work] | None:
+        """Return work of the tenant whose turn is next; None if what remained was cancelled."""
         with self._lock:
+            if not self._waiting:
+                return None
             tenant, queue = next(iter(self._waiting.items()))
-            found = queue.popleft()
+            found = queue.popitem(last=False)
             if queue:
                 self._waiting.move_to_end(tenant)
             else:
@@ -100,9 +115,9 @@ class FairThreads:
         """Drop work that waits; work that has begun is left to its end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         with self._lock:
-            for queue in self._waiting.values():
-                for future, _ in queue:
-                    future.cancel()
+            futures = [future for queue in self._waiting.values() for future in queue]
+        for future in futures:
+            future.cancel()
 
 
 class _Turn:
