@@ -30,6 +30,8 @@ def test_methods_without_a_draft_model_are_taken(given: dict[str, object], wante
     [
         ('{"method": "eagle3", "num_speculative_tokens": 5}', "'eagle3'; give speculate=auto"),
         ('{"model": "some/draft"}', "a draft model; speculate=auto"),
+        ('{"num_speculative_tokens": 5}', "has no method"),
+        ('{"methd": "ngram"}', "methd; did you mean"),
         ('{"method": "ngram", "num_speculative_tokens": 0}', "0; 1 to 64"),
         ('{"method": "ngram", "num_speculative_tokens": true}', "whole number"),
         ('{"method": "ngram", "prompt_lookup_maximum": 3}', "prompt_lookup_maximum; _max"),

@@ -106,7 +106,7 @@ def effects(app: tuple[TestClient, ScriptedClient], path: str, fields: dict[str,
     response = http.post(path, json={**GOOD[path], **fields})
     assert response.status_code == 200, response.text
     assert "X-YAIE-Ignored-Params" not in response.headers or "priority" in fields
-    requests = [dataclasses.replace(each, request_id="") for each in engine.requests]
+    requests = [dataclasses.replace(each, request_id="", call="") for each in engine.requests]
     return requests, _FRESH.sub("", response.text)
 
 

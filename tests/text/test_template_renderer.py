@@ -434,6 +434,6 @@ def test_a_continued_message_ends_the_prompt_as_with_transformers(
         tokenizer.hf.chat_template = own
     if text is None or wanted is None:
         assert not content.strip() or text is wanted is None
-    else:
+    elif content.strip():  # transformers finds a blank message anywhere
         blanks = content[len(content.rstrip()) :]
         assert text == (wanted if wanted.endswith(blanks) else wanted + blanks)

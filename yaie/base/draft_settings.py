@@ -51,14 +51,16 @@ def read_speculative_config(text: str) -> str:
         raise _refusal(f"is not valid JSON: {error}", f"write it as '{_EXAMPLE}'") from None
     if not isinstance(given, dict):
         raise _refusal(f"is {as_shown(given)}", f"it must be a JSON object, such as '{_EXAMPLE}'")
-    method = given.pop("method", None)
+    method, count = given.pop("method", None), given.pop("num_speculative_tokens", None)
     if method not in _METHODS:
+        if method is None and "model" not in given:
+            _check_others(given)
+            raise _refusal("has no method", f"give '{_EXAMPLE}'")
         asks_for = "a draft model" if method is None else f"the method {as_shown(method)}"
         raise _refusal(
             f"asks for {asks_for}, and drafts come from known text here",
             f"give '{_EXAMPLE}', or use speculate=auto instead",
         )
-    count = given.pop("num_speculative_tokens", None)
     if count is not None and (type(count) is not int or not 1 <= count <= MAX_DRAFT_TOKENS):
         raise _refusal(
             f"has num_speculative_tokens {as_shown(count)}",

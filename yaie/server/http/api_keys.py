@@ -26,6 +26,7 @@ ADMIN_PATHS = frozenset(  # check the admin key themselves
     {"/v1/cache/flush", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"}
 )
 _NAME_DIGITS = 16
+_HEADERS = (b"authorization", b"x-api-key")
 
 
 class Keyring:
@@ -119,10 +120,8 @@ class ApiKeys:
                 scope.setdefault("state", {})["tenant"] = tenant
             elif not self._is_open(scope):
                 self._on_refusal()
-                has_key = bool(read_keys(scope))
-                fact = "the API key is wrong" if has_key else "the request has no API key"
                 error = AuthenticationFailed(
-                    f"{fact}; send Authorization: Bearer <key> or X-API-Key: <key>"
+                    f"{_fault_of(scope)}; send Authorization: Bearer <key> or X-API-Key: <key>"
                 )
                 await error_response(error, scope)(scope, receive, send)
                 return
@@ -138,7 +137,7 @@ class ApiKeys:
 def read_keys(scope: Scope) -> list[bytes]:
     """Return the keys of both headers: a proxy may use Authorization for another login."""
     found: list[bytes] = []
-    for header in (b"authorization", b"x-api-key"):
+    for header in _HEADERS:
         values = [bytes(value) for name, value in scope["headers"] if name == header]
         if len(values) != 1:
             continue  # missing or ambiguous
@@ -148,6 +147,14 @@ def read_keys(scope: Scope) -> list[bytes]:
         elif kind.lower() == b"bearer":
             found.append(key.strip())
     return found
+
+
+def _fault_of(scope: Scope) -> str:
+    """Return what is wrong with the keys of a request that has no right one."""
+    names = [name for name, _ in scope["headers"]]
+    if max(map(names.count, _HEADERS)) > 1:
+        return "the request repeats the header of its API key"
+    return "the API key is wrong" if read_keys(scope) else "the request has no API key"
 
 
 def has_admin_key(scope: Scope, admin_key: str | None) -> bool:
