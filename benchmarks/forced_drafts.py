@@ -7,13 +7,12 @@ machinery alone is measured, on weights of any kind, random ones too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections.abc import Collection
 from typing import Any
 
-from benchmarks.speculation import Bench, Load
+from benchmarks.speculation import Bench, Load, config_of, make_parser
 from yaie.base.settings import EngineConfig
 from yaie.bench.machine import describe_machine
 from yaie.engine.drafts.drafter import Guess
@@ -74,24 +73,8 @@ def measure_forced_drafts(config: EngineConfig, *, repeats: int, num_new: int) -
 
 def main() -> None:
     """Read the options, measure, print JSON."""
-    parser = argparse.ArgumentParser(description="Decoding with drafts of known acceptance.")
-    parser.add_argument("--model", default="builtin")
-    parser.add_argument("--quantization")
-    parser.add_argument("--speculate", default="auto")
-    parser.add_argument("--exact", action="store_true")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--new", type=int, default=64, help="tokens of each answer")
-    options = parser.parse_args()
-    config = EngineConfig(
-        model=options.model,
-        quantization=options.quantization,
-        speculate=options.speculate,
-        exact=options.exact,
-        threads=options.threads,
-        device="cpu",
-        num_slots=8192,
-    )
+    options = make_parser("Decoding with drafts of known acceptance.", 64).parse_args()
+    config = config_of(options, 8192)
     report = measure_forced_drafts(config, repeats=options.repeats, num_new=options.new)
     print(json.dumps(report, indent=2))
 

@@ -234,27 +234,38 @@ def measure_speculation(
     }
 
 
-def main() -> None:
-    """Read the options, measure, print JSON."""
-    parser = argparse.ArgumentParser(description="Decoding with and without drafts.")
+def make_parser(description: str, num_new: int) -> argparse.ArgumentParser:
+    """Return a parser of the options that benchmarks of drafts share; `num_new` is a default."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--quantization")
     parser.add_argument("--speculate", default="auto")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--new", type=int, default=128, help="tokens of each answer")
-    parser.add_argument("--concurrent", type=int, default=32)
-    options = parser.parse_args()
-    config = EngineConfig(
+    parser.add_argument("--new", type=int, default=num_new, help="tokens of each answer")
+    return parser
+
+
+def config_of(options: argparse.Namespace, num_slots: int) -> EngineConfig:
+    """Return the engine's settings for shared options."""
+    return EngineConfig(
         model=options.model,
         quantization=options.quantization,
         speculate=options.speculate,
         exact=options.exact,
         threads=options.threads,
         device="cpu",
-        num_slots=options.concurrent * (RANDOM_TOKENS + options.new) + 4096,
+        num_slots=num_slots,
     )
+
+
+def main() -> None:
+    """Read the options, measure, print JSON."""
+    parser = make_parser("Decoding with and without drafts.", 128)
+    parser.add_argument("--concurrent", type=int, default=32)
+    options = parser.parse_args()
+    config = config_of(options, options.concurrent * (RANDOM_TOKENS + options.new) + 4096)
     report = measure_speculation(
         config, repeats=options.repeats, num_new=options.new, concurrent=options.concurrent
     )

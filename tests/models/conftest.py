@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.models.folders import make_llama
+from yaie.kernels import library_search
+from yaie.kernels.library import Library
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +19,11 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(pristine: Path, tmp_path: Path) -> Path:
     """Return a copy of a good model folder, to be damaged."""
     return Path(shutil.copytree(pristine, tmp_path / "model"))
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    loaded = library_search.load()
+    if loaded is None:
+        pytest.skip("no kernel library: a compiler is missing")
+    return loaded

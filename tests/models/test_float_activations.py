@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from yaie.kernels import library_search
 from yaie.kernels.library import Library
 from yaie.models.native.float_activations import (
     PackedEmbedding,
@@ -45,14 +44,6 @@ class _Tied(nn.Module):
     def forward(self, token_ids: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.head(self.norm(self.embedding(token_ids)))
         return logits
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    loaded = library_search.load()
-    if loaded is None:
-        pytest.skip("no kernel library")
-    return loaded
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

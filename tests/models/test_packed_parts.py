@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from yaie.kernels import library_search
 from yaie.kernels.library import Library
 from yaie.models.native.packed_parts import PackedMlp, PackedNorm, pack_mlps, pack_norms
 from yaie.models.native.packing import Packer
@@ -58,14 +57,6 @@ class _Mlp(nn.Module):
         gated = self.act_fn(self.gate_proj(x)) * self.up_proj(x)
         result: torch.Tensor = self.down_proj(gated) * self.factor
         return result
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    loaded = library_search.load()
-    if loaded is None:
-        pytest.skip("no kernel library")
-    return loaded
 
 
 def test_norms_are_replaced(library: Library) -> None:
