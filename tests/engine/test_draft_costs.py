@@ -122,7 +122,7 @@ def test_no_load_gets_slower_whatever_was_measured(
 
 
 def test_many_sequences_are_not_slower() -> None:
-    """Where rows cost as much as tokens, one draft more is one token less."""
+    """One more draft is one token less where rows cost as much as tokens."""
     true = rising([(1, 1.0), (8, 1.1), (32, 4.4)])
     assert slower(true, CHEAP, 0.5, 0.3, at_once=12, num_answers=1) < 1.02
 

@@ -126,7 +126,7 @@ async def _send_and_leave(threads: TextThreads) -> list[weakref.ref[_Body]]:
 
 
 class _Body:
-    """What a client sent."""
+    """A client's body."""
 
 
 def test_a_refused_body_leaves_the_memory_at_once() -> None:

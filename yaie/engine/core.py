@@ -254,7 +254,7 @@ class EngineCore:
         return deltas
 
     def _admit_with_grammars(self) -> None:
-        """Queue the requests that have got their grammar; end those with a wrong one or no room."""
+        """Queue requests whose grammar is ready; end requests with a bad grammar or no room."""
         is_idle = not (self._pending or self.scheduler.has_work)
         for entry in self._grammars.ready(may_wait=is_idle):
             request = entry.request

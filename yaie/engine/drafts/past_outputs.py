@@ -53,7 +53,7 @@ class OutputRing:
         return len(self._kept)
 
     def add(self, namespace: Hashable, tokens: Tokens) -> None:
-        """Keep an answer; of one that exceeds the ring, the last tokens."""
+        """Keep an answer, or its last tokens if it is longer than the ring."""
         tokens = tokens[-len(self._tokens) :]
         if len(tokens) <= LEAST_MATCH:
             return
@@ -137,13 +137,13 @@ class PastOutputs:
         return Guess(found, "past", length, length / (length + _HALF_RIGHT)) if found else None
 
     def forget_all(self) -> None:
-        """Forget every answer that has ended, and its memory."""
+        """Forget every ended answer, and free the memory."""
         self._ring = None
         self._followed.clear()
         self._live = {each for each in self._live if each.state is not SequenceState.FINISHED}
 
     def keep_only(self, sequences: Collection[Sequence]) -> None:
-        """Keep the answers of sequences that have ended, and forget all others but the given."""
+        """Keep the answers of ended sequences; forget all sequences except the given ones."""
         for sequence in self._live.difference(sequences):
             if sequence.state is SequenceState.FINISHED and len(sequence.output):
                 if self._ring is None:
