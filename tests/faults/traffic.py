@@ -41,7 +41,7 @@ class Call:
 
 def draw_call(rng: random.Random, models: tuple[str, ...], max_tokens: int) -> Call:
     """Return a request of a random API and kind."""
-    text = " ".join(rng.choices(WORDS, k=rng.choice((1, 5, 20, 200))))
+    text = " ".join(rng.choices(WORDS, k=rng.choice((1, 5, 20, 150))))
     common = {
         "model": rng.choice(models),
         "stream": rng.random() < 0.6,
