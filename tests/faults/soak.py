@@ -58,6 +58,7 @@ class Soak:
         watch = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._ask(random.Random(number)) for number in range(NUM_CLIENTS)))
         watch.cancel()
+        self._take_sample()
 
     async def _ask(self, rng: random.Random) -> None:
         while self.num_requests < self.wanted:
@@ -80,18 +81,21 @@ class Soak:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(INTERVAL_S)
-            pids = [self.server.process.pid, *self.server.engine_pids()]
-            self.samples.append(
-                Sample(
-                    time.monotonic() - self.began,
-                    self.num_requests,
-                    sum(resident_mib(pid) for pid in pids),
-                    sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids),
-                    sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in pids),
-                )
-            )
+            self._take_sample()
             if len(self.samples) % 6 == 0:
                 print(self.samples[-1], dict(self.answers), flush=True)
+
+    def _take_sample(self) -> None:
+        pids = [self.server.process.pid, *self.server.engine_pids()]
+        self.samples.append(
+            Sample(
+                time.monotonic() - self.began,
+                self.num_requests,
+                sum(resident_mib(pid) for pid in pids),
+                sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids),
+                sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in pids),
+            )
+        )
 
 
 def resident_mib(pid: int) -> float:
