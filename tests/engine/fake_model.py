@@ -26,6 +26,7 @@ from yaie.base.types import (
     TokenDelta,
     TokenLogprobs,
 )
+from yaie.engine.live_sequences import LiveSequences
 from yaie.engine.queue.policies import ByPriority
 from yaie.engine.request import PooledPass, Request, Sequence, SequenceState
 from yaie.engine.sampling_state import SamplingState
@@ -176,6 +177,22 @@ class Answer:
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
 
 
+class WatchedSequences(LiveSequences):
+    """Live sequences of a watched scheduler: it checks whom they preempt and start."""
+
+    scheduler: WatchedScheduler
+
+    def preempt(self, sequence: Sequence) -> None:
+        number = self.scheduler.number
+        numbers = [number(other) for other in self.running]
+        assert number(sequence) == max(numbers), "preempted before a less urgent one"
+        super().preempt(sequence)
+
+    def start(self, sequence: Sequence, cursor: Cursor) -> None:
+        self.scheduler.check_start(sequence)
+        super().start(sequence, cursor)
+
+
 class WatchedScheduler(Scheduler):
     """A scheduler that compares every choice of a sequence with all alternatives.
 
@@ -215,12 +232,13 @@ class WatchedScheduler(Scheduler):
         assert set(step.members) == set(fresh.members)
         assert step.paid == fresh.paid
 
-    def _preempt(self, sequence: Sequence) -> None:
-        numbers = [self.number(other) for other in self.running]
-        assert self.number(sequence) == max(numbers), "preempted before a less urgent one"
-        super()._preempt(sequence)
+    def _make_live(self) -> LiveSequences:
+        live = WatchedSequences(self.tree, self.waiting, self.lingering, self.stats, self.states)
+        live.scheduler = self
+        return live
 
-    def _start(self, sequence: Sequence, cursor: Cursor) -> None:
+    def check_start(self, sequence: Sequence) -> None:
+        """Require that no sequence outside goes before this one."""
         waiting = [
             other
             for request in self.requests.values()
@@ -233,7 +251,6 @@ class WatchedScheduler(Scheduler):
             if other.request.tenant == sequence.request.tenant
         ]
         assert self._place_outside(sequence) == min(outside), "resumed before a more urgent one"
-        super()._start(sequence, cursor)
 
     def _place_outside(self, sequence: Sequence) -> tuple[int, bool, tuple[int, ...]]:
         waits = sequence.state is SequenceState.WAITING

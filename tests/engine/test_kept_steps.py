@@ -122,7 +122,7 @@ def test_a_sequence_that_resumes_at_its_old_node_gets_a_fresh_step() -> None:
     assert step.is_extended
     sequence = bench.scheduler.running[1]
     node = sequence.last_token[0]
-    bench.scheduler._preempt(sequence)
+    bench.scheduler._live.preempt(sequence)
     step = bench.step()  # compared with a fresh one
     assert step is not None
     assert sequence in step.members

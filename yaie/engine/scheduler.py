@@ -6,42 +6,30 @@ live sequence samples in the step that computes its last known token. Pure; the 
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from functools import partial
 
 from yaie.attention.plan import FoldingCost
 from yaie.base.errors import LogitsNotFinite, YaieError
-from yaie.base.queries import Miss
 from yaie.base.stats import EngineStats
 from yaie.base.types import MIN_PROMPT_LOGITS, FinishReason, TokenDelta
+from yaie.engine.admission import Admission
 from yaie.engine.drafts.drafting import Drafting, Outcome
 from yaie.engine.grammar.matcher import MaskPending
+from yaie.engine.live_sequences import LiveSequences
 from yaie.engine.queue.match_cache import MatchCache
 from yaie.engine.queue.policies import make_policy
 from yaie.engine.queue.policy_protocol import AdmissionPolicy
 from yaie.engine.queue.queue_limits import Backlog
 from yaie.engine.queue.turn_grace import Close, Lingering
-from yaie.engine.request import End, PooledPass, PromptPass, Request, Sequence, SequenceState
+from yaie.engine.request import End, PromptPass, Request, Sequence, SequenceState
 from yaie.engine.scheduled_step import SampledToken, ScheduledStep, make_delta
 from yaie.engine.step.batch_builder import BatchBuilder
-from yaie.engine.step.preemption import (
-    StepDemand,
-    choose_displaced,
-    choose_victim,
-    count_missing,
-    first_to_resume,
-    has_room,
-)
 from yaie.engine.step.sequence_states import SequenceStates
-from yaie.kvcache.match import Match, kind_of_miss
-from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.node_states import NodeStates
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.kvcache.slots import OutOfSlots
-
-_REMEMBERED_MISSES = 64  # of the last admitted requests
 
 
 class Scheduler:
@@ -71,17 +59,28 @@ class Scheduler:
         self.waiting: AdmissionPolicy = make_policy(
             policy, found.count_uncached, max_step_rows, lambda: tree.num_free, weights, aging=aging
         )
-        self.running: list[Sequence] = []  # in order of admission
-        self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
         self.backlog = Backlog(queue_timeout_s, weights)  # work of the requests in `waiting`
         self.lingering = Lingering(tree, clock)
-        self.lacks_slots = False  # the last admission ended for want of slots
         self.requests: dict[str, Request] = {}  # alive, oldest first
-        self.misses: deque[Miss] = deque(maxlen=_REMEMBERED_MISSES)
         self.states: SequenceStates | None = None  # of a model with recurrent layers
         if num_states:
             tree.states = NodeStates(num_states)
             self.states = SequenceStates(tree, tree.states)
+        live = self._live = self._make_live()
+        self.running, self.suspended = live.running, live.suspended
+        self._admission = Admission(
+            tree,
+            live,
+            self.waiting,
+            backlog=self.backlog,
+            matches=found,
+            lingering=self.lingering,
+            stats=self.stats,
+            clock=clock,
+            max_step_rows=max_step_rows,
+            max_running=max_running,
+        )
+        self.misses = self._admission.misses
         self.steps = BatchBuilder(
             tree,
             self.waiting,
@@ -96,6 +95,9 @@ class Scheduler:
         self._clock = clock
         self._began_s = 0.0  # the present step
         self._num_new: Counter[str] = Counter()  # sampled and forced tokens of it, by tenant
+
+    def _make_live(self) -> LiveSequences:
+        return LiveSequences(self.tree, self.waiting, self.lingering, self.stats, self.states)
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -112,10 +114,7 @@ class Scheduler:
     @property
     def num_free_places(self) -> int:
         """Sequences that could still be admitted; 0 if slots are short."""
-        if self.lacks_slots:
-            return 0
-        taken = sum(seq.num_places for seq in (*self.running, *self.suspended))
-        return max(0, self.max_running - taken)
+        return self._admission.num_free_places
 
     def count_uncached(self, request: Request) -> int:
         """Count the prompt tokens of a live request that are still to be computed."""
@@ -182,9 +181,9 @@ class Scheduler:
         """Admit requests, then choose a step's rows; None without running sequences."""
         self._began_s = self._clock()
         self.lingering.begin_step(yields=any(seq.is_ready for seq in self.suspended))
-        self._admit()
+        self._admission.run()
         while not self.running and self.lingering.release_oldest():
-            self._admit()
+            self._admission.run()
         if not self.running:
             return None
         drafts = () if self.steps.is_isolating else self.drafting.begin(self.running)
@@ -204,7 +203,7 @@ class Scheduler:
                 deltas.append(self.fail(each.sequence, each.error))
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
-                self._end_prompt_pass(logits.sequence.request)
+                self._end_prompt_pass(logits.sequence.request, self.tree.close)
         for states in step.prompt_states:
             if not states.sequence.num_missing_outputs:
                 states.sequence.begin_output(self._clock(), self.stats)
@@ -216,7 +215,7 @@ class Scheduler:
             except Exception as error:
                 deltas.append(self.fail(each.sequence, error))
             if each.sequence.cursor is not None and not each.sequence.is_ready:
-                self._hold(each.sequence)
+                self._live.hold(each.sequence)
         for tenant, num_tokens in self._num_new.items():
             self.stats.output_tokens += num_tokens
             self.waiting.charge(tenant, num_tokens)
@@ -256,21 +255,10 @@ class Scheduler:
                 drafted=drafted,
             )
         for each in sampled[outcome.num_held :]:
-            self._grow(sequence, each.token_id)
+            self._live.grow(sequence, each.token_id)
         for token_id in forced:
-            self._grow(sequence, token_id)
+            self._live.grow(sequence, token_id)
         return make_delta(sequence, sampled, forced, first=first, drafted=drafted)
-
-    def _grow(self, sequence: Sequence, token_id: int) -> None:
-        """Append a token to the tree; preempt until there is a slot for it."""
-        while sequence.cursor is not None:  # this sequence may be the preempted one
-            try:
-                self.tree.append(sequence.cursor, token_id)
-            except OutOfSlots:
-                if not self.lingering.release_oldest():
-                    self._preempt(choose_victim(sequence, self.running, self.waiting))
-            else:
-                return
 
     # -- ends -----------------------------------------------------------------------------------
 
@@ -301,13 +289,13 @@ class Scheduler:
         if self.states is not None and isinstance(error, LogitsNotFinite):
             self.states.drop(sequence)
         may_go_on = reason == "stop" and bool(sequence.output)
-        self._withdraw(sequence, self.lingering.hold if may_go_on else close)
+        self._live.finish(sequence, self.lingering.hold if may_go_on else close)
         if sequence.index == 0 and request.prompt_pass is not None:
             self._end_prompt_pass(request, close)
         if request.is_finished:
             del self.requests[request.request_id]
             if was_queued:
-                self._leave_queue(request, self.waiting.withdraw)
+                self._admission.leave_queue(request, self.waiting.withdraw)
             # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
         if not self.requests:
@@ -326,152 +314,11 @@ class Scheduler:
             drafted=drafted,
         )
 
-    def _end_prompt_pass(self, request: Request, close: Close | None = None) -> None:
+    def _end_prompt_pass(self, request: Request, close: Close) -> None:
         """End a request's prompt pass; its live sequences get cursors next."""
         assert request.prompt_pass is not None
-        self._withdraw(request.prompt_pass, close)
+        self._live.finish(request.prompt_pass, close)
         request.prompt_pass = None
         for sequence in request.sequences:
             if sequence.state is SequenceState.WAITING:
-                self._suspend(sequence)
-
-    def _withdraw(self, sequence: Sequence, close: Close | None) -> None:
-        """Finish a sequence: take its cursor, or remove it from the suspended."""
-        if sequence.state is SequenceState.RUNNING:
-            self._leave_tree(sequence, close)
-        elif sequence.state is SequenceState.SUSPENDED:
-            self.suspended.remove(sequence)
-        sequence.become(SequenceState.FINISHED)
-
-    def _leave_queue(self, request: Request, remove: Callable[[Request], None]) -> None:
-        remove(request)
-        self.backlog.remove(request)
-        self._matches.forget(request)
-
-    def _leave_tree(self, sequence: Sequence, close: Close | None = None) -> None:
-        assert sequence.cursor is not None
-        held = sequence.count_own_tokens() * (self.tree.clock - sequence.entered_at)
-        self.waiting.charge(sequence.request.tenant, held / self.tree.num_slots)
-        if self.states is not None:
-            self.states.leave(sequence)
-        (close or self.tree.close)(sequence.cursor)
-        sequence.cursor = None
-        self.running.remove(sequence)
-
-    # -- admission and preemption ---------------------------------------------------------------
-
-    def _admit(self) -> None:
-        """Give cursors to suspended sequences and to waiting requests, while there is room.
-
-        Suspended ones go first, except before a request that outranks them.
-        """
-        self.lacks_slots = False
-        if not self.suspended and not len(self.waiting):
-            return
-        demand = StepDemand(self.running)
-        while True:
-            ready = [seq for seq in self.suspended if seq.is_ready]
-            sequence = first_to_resume(ready, self.waiting)
-            if sequence is not None:
-                if not self._resume(sequence, demand):
-                    self.lacks_slots = True
-                    return
-                demand.add(sequence)
-                continue
-            if not len(self.waiting) or demand.fills(self.max_step_rows, self.max_running):
-                return
-            request = self.waiting.next(self.tree.clock)
-            if request is None:
-                return
-            live = [seq for seq in request.sequences if seq.state is SequenceState.WAITING]
-            has_places = not self.running or demand.num_places + len(live) <= self.max_running
-            missing = [demand.num_places + len(live) - self.max_running, 0]
-            if has_places:
-                match = self._matches.find(request)
-                opening = (self.tree, match, len(request.prompt), self.running, live)
-                if has_room(*opening):
-                    self._begin(request, live, match, demand)
-                    continue
-                missing[1] = 0 if self.lingering else count_missing(*opening)  # they yield first
-            displaced = choose_displaced(request, self.running, self.waiting, *missing)
-            if displaced is None:
-                self.lacks_slots = has_places
-                return
-            if has_places and self.lingering.release_oldest():
-                continue
-            self._preempt(displaced)
-            demand = StepDemand(self.running)
-
-    def _begin(
-        self, request: Request, live: list[Sequence], match: Match, demand: StepDemand
-    ) -> None:
-        """Admit a request whole: its prompt pass if it needs one, else its live sequences."""
-        self.stats.count_admission(self.waiting.reason(request))
-        self._leave_queue(request, self.waiting.remove)
-        now, rows = self._clock(), self._matches.count_new(request, match)
-        self.waiting.charge(request.tenant, rows)
-        self.backlog.waits.admit(request, now, rows)
-        for sequence in live:
-            sequence.admitted_s = now
-        if request.num_missing_prompt_logprobs:
-            request.prompt_pass = PromptPass(request)
-            live = [request.prompt_pass]
-        first, *others = live
-        wanted = self.tree.wanted_again.in_double
-        kind = kind_of_miss(match)
-        if not self._enter(first, request.prompt, match):
-            for sequence in live:
-                self._suspend(sequence)
-            return
-        missed = len(request.prompt) - match.num_resumable
-        evicted = min(missed, self.tree.wanted_again.in_double - wanted)
-        self.stats.count_miss(missed, evicted, kind)
-        self.misses.append(Miss(request.request_id, match.num_resumable, evicted, kind))
-        assert first.cursor is not None
-        for sequence in others:
-            self._start(sequence, self.tree.fork(first.cursor))
-        if isinstance(first, PromptPass | PooledPass):
-            demand.add(first)
-        else:
-            demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)
-
-    def _resume(self, sequence: Sequence, demand: StepDemand) -> bool:
-        """Give a suspended sequence a cursor; False if `max_running` or the slots are exhausted."""
-        if self.running and demand.num_places + sequence.num_places > self.max_running:
-            return False
-        tokens = sequence.tokens()
-        match = self.tree.match(sequence.request.namespace, tokens)
-        if not has_room(self.tree, match, len(tokens), self.running, [sequence]):
-            return False
-        if not self._enter(sequence, tokens, match):
-            return False
-        self.suspended.remove(sequence)
-        return True
-
-    def _enter(self, sequence: Sequence, tokens: Tokens, match: Match) -> bool:
-        """Open a cursor for a sequence; False if there are too few slots."""
-        try:
-            cursor = self.tree.open(sequence.request.namespace, tokens, match)
-        except OutOfSlots:
-            return False
-        self._start(sequence, cursor)
-        return True
-
-    def _start(self, sequence: Sequence, cursor: Cursor) -> None:
-        sequence.cursor = cursor
-        sequence.entered_at = self.tree.clock
-        sequence.become(SequenceState.RUNNING)
-        self.running.append(sequence)
-
-    def _preempt(self, sequence: Sequence) -> None:
-        self.stats.num_preemptions += 1
-        self._hold(sequence)
-
-    def _hold(self, sequence: Sequence) -> None:
-        """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
-        self._leave_tree(sequence)
-        self._suspend(sequence)
-
-    def _suspend(self, sequence: Sequence) -> None:
-        sequence.become(SequenceState.SUSPENDED)
-        self.suspended.append(sequence)
+                self._live.suspend(sequence)
