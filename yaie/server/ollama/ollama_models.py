@@ -143,7 +143,7 @@ def read_keep_alive(given: object) -> float | None:
     if given is None or given == "":
         return None
     if isinstance(given, int | float) and not isinstance(given, bool):
-        return float(given)
+        return given
     if isinstance(given, str):
         if _NUMBER.fullmatch(given):
             return float(given)
