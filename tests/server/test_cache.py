@@ -173,6 +173,7 @@ def test_without_keys_only_the_unsalted_namespace_is_named(http: TestClient) -> 
          "messages[0].content[0].type"),
         ({"prompt": "a", "compare_with": {"prompt": 7}}, "prompt"),
         ({"prompt": "a", "compare_with": 7}, "compare_with"),
+        ({"prompt": "a", "compare_with": {"messages": 7}}, "messages"),
         ({"prompt": "a", "cache_salt": ""}, "cache_salt"),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ from yaie.server.explain.explained_prompt import (
     read_prompt,
 )
 from yaie.server.explain.explanation import NUM_SHOWN, explain
-from yaie.server.http.body import text_bytes
+from yaie.server.http.body import as_body, text_bytes
 from yaie.server.models.request_hook import ReadRequest, RequestHook
 from yaie.server.models.served_model import ServedModel
 from yaie.server.models.service import Service
@@ -27,6 +27,7 @@ from yaie.server.requests.digests import RecentDigests
 from yaie.server.requests.translator import Translator
 from yaie.server.schemas.base import RequestBody
 from yaie.server.schemas.cache import UsageExplanation
+from yaie.server.schemas.tokens import CountBody
 
 Prompts = tuple[ExplainedPrompt, ExplainedPrompt | None]
 
@@ -91,7 +92,9 @@ def both_prompts(
     translator: Translator, fields: dict[str, Any], compared: dict[str, Any] | None
 ) -> Prompts:
     """Return the prompts of two bodies. Raises `InvalidRequest`."""
-    other = None if compared is None else read_prompt(translator, compared)
+    other = None
+    if compared is not None:
+        other = read_prompt(translator, as_body(compared, CountBody).fields)
     return read_prompt(translator, fields), other
 
 
