@@ -14,7 +14,8 @@ from starlette.types import Message, Receive, Scope, Send
 from tests.server.bad_bodies import CASES, CHAT, IDS, TEXT, check_error, good
 from yaie.base.errors import InvalidRequest, YaieError
 from yaie.server.http import body
-from yaie.server.http.middleware import SHORT_BYTES, BodyLimit
+from yaie.server.http.body_memory import SHORT_BYTES, BodyMemory
+from yaie.server.http.middleware import BodyLimit
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_bodies_have_a_common_limit() -> None:
 
     async def run() -> None:
         larger = {"/v1/files": 100 * big}
-        layer = BodyLimit(answer_when_told, big, larger, max_sum=3 * big)
+        layer = BodyLimit(answer_when_told, big, BodyMemory(big, 3 * big), larger)
         requests = [HeldBody(big, declared=big), HeldBody(big), HeldBody(big // 2, big // 2)]
         late = [HeldBody(big, declared=big), HeldBody(*[big // 4] * 4), HeldBody(SHORT_BYTES)]
         stored = HeldBody(50 * big, declared=50 * big, path="/v1/files")

@@ -140,15 +140,19 @@ def test_a_turn_that_cannot_be_rendered_does_not_stop_the_others(
 
 
 def test_old_turns_are_dropped() -> None:
-    """The queue is bounded by its turns and by the tokens of their prompts."""
+    """The queue is bounded by its turns, their prompts' tokens and their conversations' bytes."""
     from types import SimpleNamespace
 
     queue = next_turn_prefill.NextTurnPrefill(lambda: False)
     for _ in range(next_turn_prefill.MAX_WAITING + 5):
         request = SimpleNamespace(prompt_token_ids=(1,) * 1000)
-        queue.add(None, call.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
+        queue.add(None, call.EndedTurn(None, request, (), ()), 0)  # type: ignore[arg-type]
     assert len(queue._waiting) == next_turn_prefill.MAX_WAITING
     long = SimpleNamespace(prompt_token_ids=(1,) * next_turn_prefill.MAX_WAITING_TOKENS)
-    queue.add(None, call.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
+    queue.add(None, call.EndedTurn(None, long, (), ()), 0)  # type: ignore[arg-type]
+    assert len(queue._waiting) == 1
+    short = call.EndedTurn(None, SimpleNamespace(prompt_token_ids=(1,)), (), ())  # type: ignore[arg-type]
+    queue.add(None, short, next_turn_prefill.MAX_WAITING_BYTES)  # type: ignore[arg-type]
+    queue.add(None, short, 1)  # type: ignore[arg-type]
     assert len(queue._waiting) == 1
     queue.stop()

@@ -289,7 +289,7 @@ def _layers(
         Middleware(ApiKeys, service.keyring, open_to_all, service.metrics.refused_keys.inc)
     )
     larger = {"/v1/files": MAX_FILE_BYTES + FORM_BYTES} if settings.batch_dir else {}
-    layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes, larger=larger))
+    layers.append(Middleware(BodyLimit, settings.max_body_bytes, service.body_memory, larger))
     return layers
 
 

@@ -48,7 +48,8 @@ async def running_batches(app: FastAPI) -> AsyncIterator[None]:
 
     def sender_of(owner: str) -> Send:
         state: dict[str, Any] = {"tenant": owner} if owner else {}
-        return LineSender(app, handlers, is_in_batch=True, timeout_s=NO_LIMIT_S, **state).send
+        state |= {"is_in_batch": True, "timeout_s": NO_LIMIT_S}
+        return LineSender(app, handlers, service.body_memory, **state).send
 
     try:
         jobs = BatchJobs(

@@ -18,7 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaie.base.errors import EngineDraining, Overloaded, RequestFailed, YaieError
+from yaie.base.errors import EngineDraining, RequestFailed, YaieError
+from yaie.server.http.body_memory import BodyMemory, BodyShare
 from yaie.server.http.http_errors import (
     BodyTooLarge,
     error_response,
@@ -49,8 +50,6 @@ OPEN_PATHS = frozenset(
     }
 )
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
-MAX_BODIES_BYTES = 256 * 1024**2  # of all requests in progress
-SHORT_BYTES = 64 * 1024  # of a body that is always read
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
 
@@ -137,7 +136,7 @@ def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
 class BodyLimit:
     """Limit on each body, and on all bodies in memory, by declared length or while they are read.
 
-    A body stays in memory until its request ends. Short ones are always read.
+    The state of a request has its `body_share`.
 
     `larger`: limits of single paths, whose bodies are stored elsewhere.
     """
@@ -146,14 +145,13 @@ class BodyLimit:
         self,
         app: ASGIApp,
         max_bytes: int,
+        memory: BodyMemory,
         larger: Mapping[str, int] = MappingProxyType({}),
-        max_sum: int = MAX_BODIES_BYTES,
     ) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._memory = memory
         self._larger = larger
-        self._max_sum = max(max_sum, 2 * max_bytes)
-        self._sum = 0  # bytes of the bodies in memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
@@ -163,6 +161,8 @@ class BodyLimit:
         path = route_path(scope)
         most, is_stored = self._larger.get(path, self._max_bytes), path in self._larger
         declared = Headers(scope=scope).get("content-length", "")
+        share = BodyShare(self._memory)
+        scope.setdefault("state", {})["body_share"] = share
         num_bytes = num_held = 0
 
         def hold(wanted: int) -> None:
@@ -170,15 +170,9 @@ class BodyLimit:
             nonlocal num_held
             if wanted > most:
                 raise self._error(most)
-            if is_stored or wanted <= num_held:
-                return
-            if wanted > SHORT_BYTES and self._sum + wanted - num_held > self._max_sum:
-                raise Overloaded(
-                    f"the bodies of requests in progress have {self._sum} bytes, and the server "
-                    f"holds {self._max_sum}; send the request again in a moment"
-                )
-            self._sum += wanted - num_held
-            num_held = wanted
+            if not is_stored and wanted > num_held:
+                share.add(wanted - num_held)
+                num_held = wanted
 
         async def receive_counted() -> Message:
             nonlocal num_bytes
@@ -197,7 +191,7 @@ class BodyLimit:
         try:
             await self._app(scope, receive_counted, send)
         finally:
-            self._sum -= num_held
+            share.release()
 
     def _error(self, most: int) -> BodyTooLarge:
         fix = "send less, or raise YAIE_MAX_BODY_BYTES"

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 MAX_WAITING = 64  # ended turns; the newest replaces the oldest
 MAX_WAITING_TOKENS = 2**20  # total over their prompts
+MAX_WAITING_BYTES = 32 * 1024**2  # of their conversations; a template may show a part of one
 PAUSE_S = 0.02  # without a request: a program's next turn arrives sooner
 
 
@@ -33,8 +34,8 @@ class NextTurnPrefill:
     def __init__(self, is_idle: Callable[[], bool], *, is_on: bool = True) -> None:
         self._is_idle = is_idle
         self._is_on = is_on
-        self._waiting: deque[tuple[EngineClient, EndedTurn]] = deque()
-        self._num_tokens = 0
+        self._waiting: deque[tuple[EngineClient, EndedTurn, int]] = deque()
+        self._num_tokens = self._num_bytes = 0
         self._is_rendering = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="yaie-next")
         self._task: asyncio.Task[None] | None = None
@@ -42,13 +43,21 @@ class NextTurnPrefill:
     def __len__(self) -> int:
         return len(self._waiting) + self._is_rendering
 
-    def add(self, client: EngineClient, ended: EndedTurn | None) -> None:
-        """Queue a turn, if it is one; drop the oldest ones if there are too many."""
+    def add(self, client: EngineClient, ended: EndedTurn | None, num_bytes: int) -> None:
+        """Queue a turn, if it is one; drop the oldest ones if there are too many.
+
+        `num_bytes`: of its conversation.
+        """
         if ended is None or not self._is_on:
             return
-        self._waiting.append((client, ended))
+        self._waiting.append((client, ended, num_bytes))
         self._num_tokens += len(ended.request.prompt_token_ids)
-        while len(self._waiting) > MAX_WAITING or self._num_tokens > MAX_WAITING_TOKENS:
+        self._num_bytes += num_bytes
+        while (
+            len(self._waiting) > MAX_WAITING
+            or self._num_tokens > MAX_WAITING_TOKENS
+            or self._num_bytes > MAX_WAITING_BYTES
+        ):
             self._take()
 
     def resume(self) -> None:
@@ -64,8 +73,9 @@ class NextTurnPrefill:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _take(self) -> tuple[EngineClient, EndedTurn]:
-        client, ended = self._waiting.popleft()
+        client, ended, num_bytes = self._waiting.popleft()
         self._num_tokens -= len(ended.request.prompt_token_ids)
+        self._num_bytes -= num_bytes
         return client, ended
 
     async def _render(self) -> None:

@@ -23,6 +23,7 @@ from yaie.base.settings import EngineConfig, Settings
 from yaie.base.types import EngineState
 from yaie.client.engine_client import EngineClient
 from yaie.server.http.api_keys import Keyring
+from yaie.server.http.body_memory import BodyMemory
 from yaie.server.http.http_errors import timeout_error
 from yaie.server.metrics.adapter_metrics import AdapterMetrics
 from yaie.server.metrics.prometheus import Metrics, Snapshot
@@ -82,6 +83,7 @@ class Service:
         self.metrics = Metrics(self.snapshots, settings.kv_block_size)
         self._detokenize_budget = DetokenizeBudget()
         self._unread_memory = UnreadMemory()
+        self.body_memory = BodyMemory(settings.max_body_bytes)
         self.is_draining = False
         self.was_cut_short = False  # a second signal ended requests in flight
         self.started_at = time.time()  # unix time, seconds
@@ -354,11 +356,13 @@ class Service:
         *,
         timeout_s: float | None = None,
         load_s: float = 0.0,
+        num_bytes: int = 0,
     ) -> Generation:
         """Start a call in the model's engine; the caller must close the returned generation.
 
         `http_id`: the X-Request-ID. `deadline`: loop time of the timeout,
         `timeout_s` later than the request. `load_s`: seconds that it waited for the model's load.
+        `num_bytes`: of its body, with the stored items that the body names.
         """
         self.check_available(model)  # may have changed while the prompt was tokenized
         generation = Generation(
@@ -381,7 +385,7 @@ class Service:
             if adapter := call.requests[0].adapter:
                 lost = ended.is_lost
                 self._adapter_metrics.note(model.name, adapter, ended.usage, is_lost=lost)
-            self.next_turn_prefill.add(client, ended.turn)
+            self.next_turn_prefill.add(client, ended.turn, num_bytes)
             if self.active.is_idle:
                 self.next_turn_prefill.resume()
             self.model_pool.leave(model)

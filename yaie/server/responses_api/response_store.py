@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from yaie.base.fair_shares import FairShares
+from yaie.server.http.body_memory import BodyShare
 
 Item = dict[str, Any]
 
@@ -181,14 +182,10 @@ class ResponseStore:
         stored = self._find(tenant, response_id)
         return None if stored is None else stored.link
 
-    def item(self, tenant: str, item_id: str) -> Item | None:
-        """Return a stored item of any response, or None."""
+    def link_with(self, tenant: str, item_id: str) -> Link | None:
+        """Return the turn that has an item, of any response, or None."""
         with self._lock:
-            link = self._items.get((tenant, item_id))
-        if link is None:
-            return None
-        found: list[Item] = msgspec.json.decode(link.raw)
-        return next(item for item in found if item["id"] == item_id)
+            return self._items.get((tenant, item_id))
 
     def delete(self, tenant: str, response_id: str) -> bool:
         """Remove a response; return False if there is none. Later turns keep its items."""
@@ -241,4 +238,6 @@ class StoreAccess:
 
     store: ResponseStore
     tenant: str
+    share: BodyShare  # of the request; what it reads counts in it
+    max_item_bytes: int  # JSON of the items that its input names
     is_in_batch: bool = False

@@ -36,6 +36,7 @@ from yaie.server.responses_api.client_tools import (
 from yaie.server.responses_api.items import new_id, read_input
 from yaie.server.responses_api.output_items import OutputItems
 from yaie.server.responses_api.response_store import Item, Link
+from yaie.server.responses_api.stored_items import StoredItems
 from yaie.server.schemas.chat import ChatBody
 from yaie.server.schemas.responses import ResponsesBody
 from yaie.server.schemas.tokens import ResponseInputTokens
@@ -158,7 +159,7 @@ def _turn(body: ResponsesBody) -> tuple[Turn, Messages]:
     before = _conversation(body)
     # Clients try a server with nothing.
     given = "" if body.input == [] and before is None else body.input
-    read = read_input(given, lambda item_id: place.store.item(place.tenant, item_id))
+    read = read_input(given, StoredItems(place).find)
     tools = read_tools(body.tools, body.tool_choice)
     earlier = [] if before is None else before.items()
     items, places = (
@@ -219,7 +220,7 @@ def _names_of(messages: Messages, tools: ClientTools) -> Iterator[None]:
 
 
 def _conversation(body: ResponsesBody) -> Link | None:
-    """Return the conversation that the request continues."""
+    """Return the conversation that the request continues, counted with its body."""
     previous = body.previous_response_id
     if previous is None:
         return None
@@ -238,6 +239,7 @@ def _conversation(body: ResponsesBody) -> Link | None:
             f"conversation as input",
             param="previous_response_id",
         )
+    place.share.add(link.total_bytes)
     return link
 
 

@@ -17,6 +17,7 @@ from yaie.base.sampling_fields import Real, Whole
 from yaie.base.types import SAMPLING_FIELDS
 from yaie.server.explain.explain_queries import count_cached
 from yaie.server.http.body import EVENTS, read_body, text_bytes
+from yaie.server.http.body_memory import BodyShare
 from yaie.server.http.http_errors import RequestTimedOut, timeout_error
 from yaie.server.models.request_hook import AtEnd, Body, ReadRequest
 from yaie.server.models.service import Service
@@ -210,6 +211,7 @@ class Endpoint(Generic[Body]):
         ends: _Ends,
     ) -> Response:
         request, model = read.http, read.model
+        share: BodyShare = request.state.body_share
         generation = service.open(
             model,
             call,
@@ -217,8 +219,10 @@ class Endpoint(Generic[Body]):
             read.deadline,
             timeout_s=read.timeout_s,
             load_s=read.load_s,
+            num_bytes=share.num_bytes,
         )
-        generation.at_close.append(ends.run)
+        share.keep()
+        generation.at_close += [ends.run, lambda _: share.release()]
         for hook in service.hooks:
             hook.on_open(request, generation)
         headers = {**_report(call), **service.response_cache.watch(generation)}

@@ -42,6 +42,8 @@ def _place(request: Request) -> StoreAccess:
     return StoreAccess(
         request.app.state.stored_responses,
         tenant=getattr(state, "tenant", ""),
+        share=state.body_share,
+        max_item_bytes=request.app.state.service.settings.max_body_bytes,
         is_in_batch=getattr(state, "is_in_batch", False),
     )
 

@@ -1,0 +1,64 @@
+"""Stored items that a few bytes name: they count as if the client had sent them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from tests.server.conftest import MakeApp
+from tests.server.test_background import begin, fetch_end, hold
+from yaie.server.http.body_memory import SHORT_BYTES
+from yaie.server.models.service import Service
+
+URL = "/v1/responses"
+QUESTION = {"role": "user", "content": "the plan?"}
+
+
+def thought(num_chars: int) -> dict[str, Any]:
+    """Return an item that no template shows."""
+    text = {"type": "summary_text", "text": "x" * num_chars}
+    return {"type": "reasoning", "id": "rs_1", "summary": [text]}
+
+
+def service_of(http: TestClient) -> Service:
+    found: Service = http.app.state.service  # type: ignore[attr-defined]
+    return found
+
+
+def test_items_named_often_have_the_size_of_one_body_at_most(make_app: MakeApp) -> None:
+    http, _ = make_app(max_body_bytes=100_000)
+    assert http.post(URL, json={"input": [thought(40_000), QUESTION]}).status_code == 200
+    reference = {"type": "item_reference", "id": "rs_1"}
+    assert http.post(URL, json={"input": [reference] * 2 + [QUESTION]}).status_code == 200
+    refused = http.post(URL, json={"input": [reference] * 500 + [QUESTION]})
+    assert refused.status_code == 400, refused.text
+    error = refused.json()["error"]
+    assert error["param"] == "input" and "more than 100000 bytes" in error["message"]
+
+
+def test_stored_items_and_conversations_count_with_the_bodies(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    memory = service_of(http).body_memory
+    first = http.post(URL, json={"input": [thought(2 * SHORT_BYTES), QUESTION]}).json()
+    memory.max_bytes = SHORT_BYTES
+    for body in (
+        {"input": "more?", "previous_response_id": first["id"]},
+        {"input": [{"type": "item_reference", "id": "rs_1"}, QUESTION]},
+    ):
+        refused = http.post(URL, json=body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1"), refused.text
+    assert http.post(URL, json={"input": "the plan?"}).status_code == 200
+    assert memory.num_bytes == 0
+
+
+def test_a_response_in_the_background_holds_its_body(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    goes_on = hold(engine, 1)
+    memory = service_of(http).body_memory
+    begun = begin(http, input=[thought(2 * SHORT_BYTES), QUESTION])
+    assert memory.num_bytes > 2 * SHORT_BYTES
+    goes_on.set()
+    assert fetch_end(http, begun["id"])["status"] == "completed"
+    while memory.num_bytes:  # until its generation is closed
+        fetch_end(http, begun["id"])
