@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from yaie.cli.failures import show_failure
 from yaie.engine.core import EngineCore
 
 _BY_DEFAULT = {"qwen3.5", "lfm2"}
+_NATIVE = {"qwen3.5", "qwen3.5-vision", "olmo-hybrid"}
 
 
 def _marked(case: Case) -> object:
@@ -67,8 +69,28 @@ def test_random_schedules(recurrent: RecurrentSubject, core: EngineCore) -> None
     assert core.stats.cached_tokens > 0
 
 
-def test_kernels_compute_the_recurrent_layers(core: EngineCore) -> None:
-    assert core.info.execution_reason == "the native decoder has no recurrent layers"
+def test_kernels_compute_the_recurrent_layers(
+    recurrent: RecurrentSubject, core: EngineCore
+) -> None:
+    """In the native decoder, or in calls from transformers' layers."""
+    expected = "native" if recurrent.case.name in _NATIVE else "transformers"
+    assert core.info.execution == expected
+    assert "recurrent layers" not in core.info.execution_reason
+
+
+def test_a_second_start_reads_packed_layers(recurrent: RecurrentSubject, tmp_path: Path) -> None:
+    if recurrent.case.name not in _NATIVE:
+        pytest.skip("transformers runs it")
+    answers, prompt = [], tuple(range(3, 63))
+    for is_restored in (False, True):
+        core = recurrent.core(weights_cache=str(tmp_path))
+        assert core.wait_until_saved()
+        assert (core.executor.loaded.model is None) == is_restored
+        deltas = run(core, ask("a", prompt, logprobs=0)).deltas["a", 0]
+        answers.append([each.logprobs for each in deltas])
+        assert core.executor.loaded.num_states == core.info.num_states > 0
+        core.close()
+    assert answers[0] == answers[1]
 
 
 def test_a_wrong_state_would_be_noticed(recurrent: RecurrentSubject) -> None:
@@ -76,7 +98,7 @@ def test_a_wrong_state_would_be_noticed(recurrent: RecurrentSubject) -> None:
     core = recurrent.core()
     prompt = tuple(range(3, 63))
     run(core, ask("first", prompt))
-    states = core.executor._pooled.states  # type: ignore[attr-defined]
+    states = core.executor.memory.states  # type: ignore[attr-defined]
     for layer in states._layers:
         for pool in layer.values():
             pool.zero_()

@@ -96,7 +96,7 @@ def test_a_field_missing_in_the_layout_does_not_compile(tmp_path: Path) -> None:
     compiler = find_compiler()
     assert compiler is not None
     command = [*compiler.split(), "-std=c++17", "-fsyntax-only"]
-    for name in ("abi.h", "layout.h"):
+    for name in ("abi.h", "abi_recurrent.h", "layout.h"):
         (tmp_path / name).write_text((build.SOURCES / name).read_text())
     main = tmp_path / "main.cpp"
     main.write_text('#include "layout.h"\nint main() { yaie::describe_layout(); }\n')

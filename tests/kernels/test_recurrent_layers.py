@@ -10,16 +10,16 @@ import torch
 from torch.nn.functional import silu, softplus
 
 from tests.kernels.forced_set import forced_set
-from yaie.attention.state_chains import StateChain, place_states
+from tests.kernels.recurrent_calls import PooledChains, convolve, recur
+from yaie.attention.state_chains import StateChain
 from yaie.kernels.library import Library
 from yaie.kernels.library_search import load
-from yaie.kvcache.state_pool import States
-from yaie.models.architecture.mixer_hook import ChainedStates
 from yaie.models.native.recurrent_layers import (
+    ConvolutionParts,
     GroupNorm,
-    HeadRecurrence,
+    GroupNormParts,
     HeadSizes,
-    ShortConvolution,
+    RecurrenceParts,
 )
 
 SLOTS = 6
@@ -46,14 +46,6 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
         threads, loaded.threads = loaded.threads, 2
         yield loaded
         loaded.threads = threads
-
-
-def chained(chains: list[StateChain], states: States) -> ChainedStates:
-    placed, num_spare = place_states(chains, SLOTS)
-    spare = {
-        key: torch.full((num_spare, *pool.shape[1:]), torch.nan) for key, pool in states.items()
-    }
-    return ChainedStates(torch.tensor(placed), states, spare)
 
 
 def cut_in_two(chains: list[StateChain]) -> list[StateChain]:
@@ -116,10 +108,10 @@ def test_a_convolution_reads_the_inputs_of_its_path(
         return silu(y) if has_silu else y, inputs[1:]
 
     expected = walk(CHAINS, states, step)
-    layer = ShortConvolution(library, weights, bias, has_silu=has_silu)
+    parts = ConvolutionParts(weights, bias, has_silu)
     pools = [states.clone(), states.clone()]
     found = [
-        layer(x, chained(chains, {("conv", 0): pool}))
+        convolve(library, parts, x, PooledChains.of(chains, pool))
         for chains, pool in zip((CHAINS, cut_in_two(CHAINS)), pools, strict=True)
     ]
     assert_close(found[0], expected.y)
@@ -151,16 +143,19 @@ class Inputs(NamedTuple):
         )
         return query, key, self.values[row].double().view(sizes.num_heads, -1)
 
-    def run(self, layer: HeadRecurrence, chains: list[StateChain], gates: bool) -> Expected:
+    def run(
+        self, library: Library, parts: RecurrenceParts, chains: list[StateChain], gates: bool
+    ) -> Expected:
         """Compute by the library, which may change queries and keys."""
         pool = self.states.clone()
         wide = torch.cat((self.queries, self.keys, self.values), 1)
-        parts = torch.split(wide, [each.shape[1] for each in self[1:4]], 1)
-        y = layer(
-            *parts,
+        y = recur(
+            library,
+            parts,
+            torch.split(wide, [each.shape[1] for each in self[1:4]], 1),
             steps=self.steps,
             gates=self.gates if gates else None,
-            chained=chained(chains, {("recurrent", 0): pool}),
+            chained=PooledChains.of(chains, pool),
         )
         return Expected(y, pool)
 
@@ -200,17 +195,16 @@ def test_a_delta_rule_equals_a_loop_wherever_chains_are_cut(
         return (state * query[..., None]).sum(1).flatten() / key.shape[-1] ** 0.5, state
 
     expected = walk(CHAINS, inputs.states, step)
-    layer = HeadRecurrence(
-        library,
+    parts = RecurrenceParts(
         sizes,
         log_rates=inputs.log_rates,
         step_bias=inputs.step_bias,
         gate_factor=2.0,
     )
-    found = inputs.run(layer, CHAINS, gates=True)
+    found = inputs.run(library, parts, CHAINS, gates=True)
     assert_close(found.y, expected.y)
     assert_close(found.states, expected.states)
-    again = inputs.run(layer, cut_in_two(CHAINS), gates=True)
+    again = inputs.run(library, parts, cut_in_two(CHAINS), gates=True)
     assert torch.equal(found.y, again.y)
     assert torch.equal(found.states, again.states)
 
@@ -229,18 +223,17 @@ def test_a_scan_equals_a_loop_wherever_chains_are_cut(library: Library, sizes: H
         return y.flatten(), state
 
     expected = walk(CHAINS, inputs.states, step)
-    layer = HeadRecurrence(
-        library,
+    parts = RecurrenceParts(
         sizes,
         log_rates=inputs.log_rates,
         step_bias=inputs.step_bias,
         skip=skip,
         limits=(0.1, 2.0),
     )
-    found = inputs.run(layer, CHAINS, gates=False)
+    found = inputs.run(library, parts, CHAINS, gates=False)
     assert_close(found.y, expected.y)
     assert_close(found.states, expected.states)
-    again = inputs.run(layer, cut_in_two(CHAINS), gates=False)
+    again = inputs.run(library, parts, cut_in_two(CHAINS), gates=False)
     assert torch.equal(found.y, again.y)
     assert torch.equal(found.states, again.states)
 
@@ -260,24 +253,22 @@ def test_a_gated_norm_equals_its_formula(
     expected = expected * weight.double().view(groups, width)
     if norm_first:
         expected = expected * factor
-    norm = GroupNorm(
-        library, weight, num_groups=groups, width=width, epsilon=1e-5, norm_first=norm_first
-    )
-    x = norm(x, gate)
+    parts = GroupNormParts(weight, groups, width, epsilon=1e-5, norm_first=norm_first)
+    x = GroupNorm(library, parts)(x, gate)
     assert_close(x, expected.flatten(1))
 
 
 def test_a_gate_without_norm_multiplies(library: Library) -> None:
     x, gate = torch.randn(3, 50), torch.randn(3, 50)
     expected = x.double() * silu(gate.double())
-    x = GroupNorm(library, None, num_groups=1, width=50)(x, gate)
+    x = GroupNorm(library, GroupNormParts(None, num_groups=1, width=50))(x, gate)
     assert_close(x, expected)
 
 
 def test_a_norm_needs_no_gate(library: Library) -> None:
     torch.manual_seed(0)
     x, weight = torch.randn(3, 50), torch.randn(50)
-    norm = GroupNorm(library, weight, num_groups=1, width=50, epsilon=1e-5, norm_first=True)
+    norm = GroupNorm(library, GroupNormParts(weight, 1, 50, epsilon=1e-5, norm_first=True))
     wide = x.double()
     expected = wide / (wide.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight.double()
     assert_close(norm(x), expected)

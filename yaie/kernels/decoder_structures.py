@@ -10,6 +10,7 @@ import ctypes
 from typing import ClassVar
 
 from yaie.kernels.attention_structures import Layer
+from yaie.kernels.recurrent_structures import Chains, Convolution, GatedNorm, Recurrence
 
 BLOCKS = {  # the kinds of GGUF blocks in YaieWeights
     "Q4_0": 18,
@@ -38,6 +39,7 @@ STORES = {  # YaieStore
     "gelu_times": 6,
 }
 SET = STORES["set"]
+MIXERS = {"none": 0, "recurrence": 1, "short_convolution": 2}  # YaieMixerKind
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
 GATED_OF_EXPERTS = {**GATED, "clamped": STORES["gated_clamped"]}
 
@@ -86,8 +88,47 @@ class ExpertsCall(ctypes.Structure):
     ]
 
 
+class Mixer(ctypes.Structure):
+    """A recurrent layer with its projections."""
+
+    _fields_: ClassVar = [
+        ("kind", ctypes.c_int32),
+        ("residual_factor", ctypes.c_float),
+        ("norm", ctypes.c_void_p),
+        ("norm_after", ctypes.c_void_p),
+        ("input", Linear),
+        ("input_2", Linear),
+        ("input_3", Linear),
+        ("input_4", Linear),
+        ("output", Linear),
+        ("factors", ctypes.c_void_p),
+        ("inputs_column", ctypes.c_int64),
+        ("product_column", ctypes.c_int64),
+        ("gate_column", ctypes.c_int64),
+        ("steps_column", ctypes.c_int64),
+        ("gates_column", ctypes.c_int64),
+        ("queries_column", ctypes.c_int64),
+        ("keys_column", ctypes.c_int64),
+        ("values_column", ctypes.c_int64),
+        ("convolution", Convolution),
+        ("recurrence", Recurrence),
+        ("gated_norm", GatedNorm),
+    ]
+
+
+class MixerCall(ctypes.Structure):
+    """A mixer's rows in one step."""
+
+    _fields_: ClassVar = [
+        ("x", ctypes.c_void_p),
+        ("y", ctypes.c_void_p),
+        ("num_rows", ctypes.c_int64),
+        ("chains", Chains),
+    ]
+
+
 class DecoderLayer(ctypes.Structure):
-    """A decoder layer, with norms before or after attention and MLP."""
+    """A decoder layer, with norms before or after attention and MLP, and perhaps a mixer."""
 
     _fields_: ClassVar = [
         ("attention_norm", ctypes.c_void_p),
@@ -106,12 +147,15 @@ class DecoderLayer(ctypes.Structure):
         ("gate", Linear),
         ("down", Linear),
         ("attention", Layer),
+        ("mixer", Mixer),
         ("cosines", ctypes.c_void_p),
         ("sines", ctypes.c_void_p),
         ("epsilon", ctypes.c_float),
         ("residual_factor", ctypes.c_float),
         ("rotary_width", ctypes.c_int32),
         ("activation", ctypes.c_int32),
+        ("has_output_gates", ctypes.c_int32),
+        ("attention_factor", ctypes.c_float),
     ]
 
 
@@ -180,4 +224,5 @@ class DecoderCall(ctypes.Structure):
         ("adapted", ctypes.c_void_p),
         ("num_adapted_outputs", ctypes.c_int64),
         ("adapted_outputs", ctypes.c_void_p),
+        ("chains", Chains),
     ]

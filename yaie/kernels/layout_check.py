@@ -13,6 +13,7 @@ from typing import Any
 
 from yaie.kernels.attention_structures import POOL_DTYPES, Layer, SegmentStructure, Step, Write
 from yaie.kernels.decoder_structures import (
+    MIXERS,
     STORES,
     WEIGHTS,
     AdapterLayer,
@@ -24,8 +25,17 @@ from yaie.kernels.decoder_structures import (
     ExpertsCall,
     Linear,
     LowRankPointers,
+    Mixer,
+    MixerCall,
 )
-from yaie.kernels.recurrent_structures import Chain, Convolution, GatedNorm, Recurrence, States
+from yaie.kernels.recurrent_structures import (
+    Chain,
+    Chains,
+    Convolution,
+    GatedNorm,
+    Recurrence,
+    States,
+)
 from yaie.kernels.sampling_calls import Best, Samples
 
 Mirrors = Mapping[str, type[ctypes.Structure]]
@@ -46,10 +56,13 @@ STRUCTURES: Mirrors = {
     "YaieAdapterRows": AdapterRows,
     "YaieDecoderCall": DecoderCall,
     "YaieChain": Chain,
+    "YaieChains": Chains,
     "YaieStates": States,
     "YaieConvolution": Convolution,
     "YaieRecurrence": Recurrence,
     "YaieGatedNorm": GatedNorm,
+    "YaieMixer": Mixer,
+    "YaieMixerCall": MixerCall,
     "YaieBest": Best,
     "YaieSamples": Samples,
 }
@@ -57,6 +70,7 @@ ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     "YaieDtype": POOL_DTYPES,
     "YaieWeights": WEIGHTS,
     "YaieStore": STORES,
+    "YaieMixerKind": MIXERS,
 }
 _KINDS = {"i": "integer", "u": "unsigned integer", "f": "float", "p": "pointer", "s": "structure"}
 

@@ -11,7 +11,15 @@ from pathlib import Path
 from yaie.base.errors import ConfigError
 from yaie.kernels import build, instruction_sets
 from yaie.kernels.attention_structures import Layer, Step, Write
-from yaie.kernels.decoder_structures import Decoder, DecoderCall, Experts, ExpertsCall, Linear
+from yaie.kernels.decoder_structures import (
+    Decoder,
+    DecoderCall,
+    Experts,
+    ExpertsCall,
+    Linear,
+    Mixer,
+    MixerCall,
+)
 from yaie.kernels.layout_check import find_difference
 from yaie.kernels.recurrent_structures import Convolution, GatedNorm, Recurrence
 from yaie.kernels.sampling_calls import Best, Samples
@@ -58,6 +66,7 @@ class Library:
         self.convolution = handle.yaie_convolution  # (Convolution *)
         self.recurrence = handle.yaie_recurrence  # (Recurrence *)
         self.gated_norm = handle.yaie_gated_norm  # (GatedNorm *)
+        self.mix = handle.yaie_mix  # (Mixer *, MixerCall *)
         self.best = handle.yaie_best  # (Best *)
         self.sample = handle.yaie_sample  # (Samples *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
@@ -80,7 +89,9 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("pack", "pack_quantized", "round", "dequantize", "unpack", "linear", "decode"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("experts", "convolution", "recurrence", "gated_norm", "best", "sample"):
+        for name in ("experts", "convolution", "recurrence", "gated_norm", "mix"):
+            getattr(handle, f"yaie_{name}").restype = None
+        for name in ("best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -101,6 +112,7 @@ class Library:
         handle.yaie_convolution.argtypes = [ctypes.POINTER(Convolution)]
         handle.yaie_recurrence.argtypes = [ctypes.POINTER(Recurrence)]
         handle.yaie_gated_norm.argtypes = [ctypes.POINTER(GatedNorm)]
+        handle.yaie_mix.argtypes = [ctypes.POINTER(Mixer), ctypes.POINTER(MixerCall)]
         handle.yaie_best.argtypes = [ctypes.POINTER(Best)]
         handle.yaie_sample.argtypes = [ctypes.POINTER(Samples)]
         handle.yaie_write_kv.argtypes = [step, write, write]

@@ -1,4 +1,5 @@
-"""Recurrent structures: mirrors of the C recurrent layers in `csrc/abi.h`, field by field.
+"""Recurrent structures: mirrors of the C recurrent layers in `csrc/abi_recurrent.h`, field by
+field.
 
 Filled by `yaie.models.native`; checked against the library by `yaie.kernels.layout_check`.
 Torch-free.
@@ -20,6 +21,16 @@ class Chain(ctypes.Structure):
         ("end_row", ctypes.c_int64),
         ("source", ctypes.c_int64),
         ("target", ctypes.c_int64),
+    ]
+
+
+class Chains(ctypes.Structure):
+    """The chains of one step."""
+
+    _fields_: ClassVar = [
+        ("chains", ctypes.c_void_p),
+        ("num_chains", ctypes.c_int64),
+        ("num_spare", ctypes.c_int64),
     ]
 
 

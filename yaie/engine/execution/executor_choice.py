@@ -87,15 +87,16 @@ def choose_executor(
             original.accept_adapters()
         return original
     if packed is not None:
-        decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
+        decoder = restore_native_decoder(
+            loaded, packed, memory.pool, kernels, exact=exact, states=memory.states
+        )
         return NativeExecutor(loaded, decoder, memory)
-    if loaded.metadata.states:
-        original.slower_because = "the native decoder has no recurrent layers"
-    else:
-        built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
-        if isinstance(built, NativeDecoder):
-            return NativeExecutor(loaded, built, memory)
-        original.slower_because = built
+    built = build_native_decoder(
+        loaded, memory.pool, kernels, original.execute, exact=exact, states=memory.states
+    )
+    if isinstance(built, NativeDecoder):
+        return NativeExecutor(loaded, built, memory)
+    original.slower_because = built
     original.pack_linears(kernels)
     original.accept_adapters()
     return original

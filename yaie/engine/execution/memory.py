@@ -1,4 +1,4 @@
-"""Memory of an engine: its KV pool, prefaulted on a CPU, and a gauge of its device's memory."""
+"""Memory of an engine: its KV pool, prefaulted on a CPU, its states, and a gauge of its device."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from yaie.device.queue import DeviceMemory, make_queue
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool, PoolLayout
 from yaie.kvcache.prefault import PoolPrefault
+from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.layer_shapes import pool_shapes
 from yaie.models.architecture.loaded_model import LoadedModel
 
@@ -25,7 +26,10 @@ INTERVAL_S = 1.0
 
 
 class PoolMemory(PoolPrefault):
-    """One model's pool; on a CPU in huge pages, prefaulted ahead of the slots in use."""
+    """One model's pool; on a CPU in huge pages, prefaulted ahead of the slots in use.
+
+    `states` has the states of recurrent layers, if the model has such layers.
+    """
 
     def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
         """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device.
@@ -36,6 +40,10 @@ class PoolMemory(PoolPrefault):
         on_cpu = loaded.device.type == "cpu"
         num_slots = loaded.num_slots + (0 if on_cpu else SPARE_SLOTS)
         self.pool = _allocate(loaded, num_slots, layout)
+        layers = loaded.metadata.states
+        self.states: StatePool | None = None
+        if layers:
+            self.states = StatePool(layers, loaded.num_states, loaded.device)
         if kernels is not None:
             for memory in self.pool.tensors():
                 kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)

@@ -27,16 +27,16 @@ class NativeExecutor:
     def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
         self.loaded = loaded
         self.decoder = decoder
-        self._memory = memory
+        self.memory = memory
         self.adapted: NativeAdapters | None = None
-        if not decoder.is_exact:
+        if not decoder.is_exact and memory.states is None:
             self.adapted = NativeAdapters(decoder.structure, loaded.dtype, decoder.kernels)
         decoder.adapters = self.adapted
 
     @property
     def pool(self) -> KVPool:
         """See `Executor.pool`."""
-        return self._memory.pool
+        return self.memory.pool
 
     @property
     def kernels(self) -> Library:
@@ -50,9 +50,9 @@ class NativeExecutor:
     @torch.inference_mode()
     def compute(self, plan: StepPlan) -> RowOutputs:
         """See `Executor.compute`."""
-        self._memory.note_use(int(plan.slots.max(initial=-1)))
+        self.memory.note_use(int(plan.slots.max(initial=-1)))
         return self.decoder.compute(plan)
 
     def use_idle_moment(self) -> bool:
         """See `Executor.use_idle_moment`."""
-        return self._memory.advance()
+        return self.memory.advance()

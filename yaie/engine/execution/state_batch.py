@@ -15,7 +15,7 @@ import torch
 from yaie.attention.plan import StepPlan
 from yaie.attention.state_chains import StateChain, place_states, whole_chains
 from yaie.kvcache.node_states import NO_STATE
-from yaie.kvcache.state_pool import StateKey, StatePool, States
+from yaie.kvcache.state_pool import StatePool, States
 from yaie.models.architecture.mixer_hook import ChainedStates, MixerCache, Run
 from yaie.process.heartbeat import beat
 
@@ -27,7 +27,6 @@ class StateBatch:
         self._chains = whole_chains(plan) if plan.chains is None else plan.chains
         self._pool = pool
         self._device = device
-        self._spare: dict[tuple[StateKey, torch.Size], torch.Tensor] = {}  # layers take turns
 
     @cached_property
     def _groups(self) -> list[_Group]:
@@ -42,17 +41,8 @@ class StateBatch:
     def chained(self, mixer: int) -> ChainedStates:
         """See `MixerExecutor.chained_states`."""
         beat()
-        chains, _ = self._placed
-        states = self._pool.tensors(mixer)
-        return ChainedStates(
-            chains, states, {key: self._take_spare(key, pool) for key, pool in states.items()}
-        )
-
-    def _take_spare(self, key: StateKey, pool: torch.Tensor) -> torch.Tensor:
-        place = key, pool.shape[1:]
-        if place not in self._spare:
-            self._spare[place] = pool.new_empty((self._placed[1], *pool.shape[1:]))
-        return self._spare[place]
+        chains, num_spare = self._placed
+        return ChainedStates(chains, self._pool.tensors(mixer), num_spare)
 
     def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:
         """See `MixerExecutor.mix`."""

@@ -18,7 +18,6 @@ from yaie.engine.execution.decode_graphs import DecodeGraphs
 from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
-from yaie.kvcache.state_pool import StatePool
 from yaie.models.adapters.adapted_modules import AdaptedModules
 from yaie.models.architecture.attention_hook import passing
 from yaie.models.architecture.loaded_model import LoadedModel
@@ -74,12 +73,7 @@ class TransformersExecutor:
         self._backend = backend
         self._chooser = backend.chooser if isinstance(backend, ChoosingBackend) else None
         self.memory = memory
-        states = loaded.metadata.states
-        self._pooled = PooledModel(
-            loaded.specs,
-            memory.pool,
-            StatePool(states, loaded.num_states, loaded.device) if states else None,
-        )
+        self._pooled = PooledModel(loaded.specs, memory.pool, memory.states)
         self._packer: Packer | None = None  # owns the memory of packed linear layers
         self._graphs: DecodeGraphs | None = None
         self._fused: FusedDecoder | None = None

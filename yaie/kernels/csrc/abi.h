@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "abi_recurrent.h"
+
 enum YaieDtype : int32_t {
     YAIE_FLOAT32 = 0,
     YAIE_BFLOAT16 = 1,
@@ -148,8 +150,50 @@ struct YaieExpertsCall {
     int64_t num_chosen;
 };
 
+// What a mixer computes between its projections.
+enum YaieMixerKind : int32_t {
+    YAIE_NO_MIXER = 0,
+    YAIE_RECURRENCE = 1,         // a convolution, a recurrence and a gated norm
+    YAIE_SHORT_CONVOLUTION = 2,  // a convolution of a product, times other columns
+};
+
+// A recurrent layer with its projections, whose results are the columns of one row. The call fills
+// in rows and chains.
+struct YaieMixer {
+    int32_t kind;  // YaieMixerKind
+    float residual_factor;
+    const float* norm;  // [hidden], or null, as the next one
+    const float* norm_after;
+    YaieLinear input;  // the projections; those that are quantized differently are apart
+    YaieLinear input_2;
+    YaieLinear input_3;
+    YaieLinear input_4;
+    YaieLinear output;
+    const float* factors;    // [columns] of the projections' results, or null
+    int64_t inputs_column;   // the convolution's inputs
+    int64_t product_column;  // a short convolution's inputs are multiplied with these
+    int64_t gate_column;     // of the norm; of a short convolution, factors of its results
+    int64_t steps_column;
+    int64_t gates_column;  // of the delta rule
+    // Columns of the convolution's results.
+    int64_t queries_column;
+    int64_t keys_column;
+    int64_t values_column;
+    YaieConvolution convolution;
+    YaieRecurrence recurrence;
+    YaieGatedNorm gated_norm;
+};
+
+// The rows of one step, for a mixer alone, without norms.
+struct YaieMixerCall {
+    const float* x;  // [num_rows, hidden]
+    float* y;        // the same
+    int64_t num_rows;
+    YaieChains chains;
+};
+
 // A decoder layer: h += norm(output(attention(norm(h)))); h += norm(down(act(gate) * up)(norm(h))).
-// Norms before and after are optional.
+// Norms before and after are optional. A mixer comes instead of attention, or beside it.
 struct YaieDecoderLayer {
     const float* attention_norm;  // [hidden], or null, as the next three
     const float* mlp_norm;
@@ -159,20 +203,24 @@ struct YaieDecoderLayer {
     const float* key_norm;
     const float* wide_query_norm;  // [num_heads, key_width] of all heads together, or null
     const float* wide_key_norm;
-    YaieLinear qkv;    // all query heads, then key heads, then value heads
+    YaieLinear qkv;    // all query heads, then key heads, then value heads; empty: no attention
     YaieLinear key;    // the key heads, if their weights are quantized differently: else empty
     YaieLinear value;  // the same for the value heads
     YaieLinear output;
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
     YaieLinear gate;     // the gate, if it is quantized differently: else empty
     YaieLinear down;
-    YaieLayer attention;   // the pool; the call fills in queries and output
+    YaieLayer attention;  // the pool; the call fills in queries and output
+    YaieMixer mixer;
     const float* cosines;  // [positions, rotary_width]
     const float* sines;
     float epsilon;
-    float residual_factor;
-    int32_t rotary_width;  // 0: no rotary embedding
-    int32_t activation;    // YaieStore: the gated activation
+    float residual_factor;  // of what the MLP adds
+    int32_t rotary_width;   // 0: no rotary embedding
+    int32_t activation;     // YaieStore: the gated activation
+    // not 0: each query head is followed by a gate, whose sigmoid is a factor of the head's output
+    int32_t has_output_gates;
+    float attention_factor;  // as residual_factor, of attention
 };
 
 // A stack of layers, with the embedding below and the head above.
@@ -225,85 +273,7 @@ struct YaieDecoderCall {
     const YaieAdapterRows* adapted;  // [num_adapted]
     int64_t num_adapted_outputs;
     const YaieAdapterRows* adapted_outputs;  // the same, with indices into output_rows
-};
-
-// A run of rows of one path, in one step. A number of a state from `num_slots` on is a spare one. A
-// chain without rows copies its state.
-struct YaieChain {
-    int64_t first_row;
-    int64_t end_row;
-    int64_t source;  // the state before the first row; -1: zeros
-    int64_t target;  // takes the state after the last row; -1: none
-};
-
-// The states of one recurrent layer.
-struct YaieStates {
-    float* slots;  // [num_slots, stride]
-    float* spare;  // those that the step alone has
-    int64_t num_slots;
-    int64_t stride;
-};
-
-// A convolution of each channel over the rows of its chain, which reads the inputs before them.
-struct YaieConvolution {
-    const float* x;  // [rows, num_channels]
-    int64_t x_stride;
-    float* y;  // the same
-    int64_t y_stride;
-    const float* weights;  // [num_taps, num_channels], the latest input's last
-    const float* bias;     // [num_channels] or null
-    int64_t num_taps;      // at most 8
-    int64_t num_channels;
-    int64_t has_silu;  // not 0: y = silu(...)
-    const YaieChain* chains;
-    int64_t num_chains;
-    YaieStates states;  // [num_taps - 1, num_channels]
-};
-
-// A recurrence of each head: state = decay * state + key (x) (value * step), y = query * state.
-// With the delta rule, state = decay * state + key (x) ((value - key * decay * state) * gate), and
-// queries and keys are normalized first, in place. The step is softplus(steps + bias), the decay
-// exp(rate * step), the gate sigmoid(gates) times a factor.
-struct YaieRecurrence {
-    float* queries;  // [rows, num_key_heads, key_width]
-    float* keys;
-    const float* values;  // [rows, num_heads, value_width]
-    int64_t row_stride;   // of all three
-    const float* steps;   // [rows, num_heads]
-    int64_t step_stride;
-    const float* gates;  // [rows, num_heads]: of the delta rule
-    int64_t gate_stride;
-    const float* step_bias;  // [num_heads]
-    const float* rates;      // [num_heads]
-    const float* skip;       // [num_heads] or null: y += value * skip
-    float* y;                // [rows, num_heads, value_width]
-    int64_t num_rows;
-    int64_t num_heads;
-    int64_t num_key_heads;  // each serves num_heads / num_key_heads neighbouring heads
-    int64_t key_width;
-    int64_t value_width;
-    const YaieChain* chains;
-    int64_t num_chains;
-    YaieStates states;  // [num_heads, key_width, value_width]
-    int32_t is_delta_rule;
-    float gate_factor;
-    float min_step;
-    float max_step;
-};
-
-// An RMS norm of groups of a row, and a product with silu(gate) before or after it.
-struct YaieGatedNorm {
-    const float* x;     // [rows, num_groups, width]
-    const float* gate;  // the same, or null after a norm
-    int64_t gate_stride;
-    const float* weight;    // [width] of each group, or null: no norm
-    int64_t weight_stride;  // between groups; 0: all have one weight
-    float* y;               // as x, and may be x
-    int64_t num_rows;
-    int64_t num_groups;
-    int64_t width;
-    int32_t norm_first;  // not 0: the product comes after the norm
-    float epsilon;
+    YaieChains chains;
 };
 
 // The most likely token of each row of logits.

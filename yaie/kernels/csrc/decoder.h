@@ -82,6 +82,11 @@ public:
         kGated,
         kAdded,
         kGates,
+        kProjected,
+        kConvolved,
+        kMixed,
+        kSpareInputs,
+        kSpareStates,
         kPlaces
     };
 

@@ -128,6 +128,7 @@ struct InstructionSet {
     void (*convolution)(Pool&, const YaieConvolution&);
     void (*recurrence)(Pool&, const YaieRecurrence&);
     void (*gated_norm)(Pool&, const YaieGatedNorm&);
+    void (*mix)(Pool&, const YaieMixer&, const YaieMixerCall&, DecoderBuffers&);
     Task best;    // index: a row of logits
     Task sample;  // index: a draw
 };
@@ -149,6 +150,7 @@ struct InstructionSet {
      set::run_convolution,           \
      set::run_recurrence,            \
      set::run_gated_norm,            \
+     set::run_mixer,                 \
      set::best_task,                 \
      set::sample_task}
 
@@ -196,6 +198,12 @@ const InstructionSet* best() {
 const InstructionSet*& chosen() {
     static const InstructionSet* set = best();
     return set;
+}
+
+// Guarded by the lock of `shared`.
+DecoderBuffers& decoder_buffers() {
+    static DecoderBuffers* buffers = new DecoderBuffers;
+    return *buffers;
 }
 
 #include "run_attention.inl"
@@ -347,8 +355,7 @@ void yaie_linear(const YaieLinear* linear, const float* x, int64_t rows, float* 
 // Run a whole step from token ids to logits; keys and values are stored on the way.
 void yaie_decode(const YaieDecoder* decoder, const YaieStep* step, const YaieDecoderCall* call) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    static yaie::DecoderBuffers* buffers = new yaie::DecoderBuffers;
-    yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, *buffers,
+    yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, yaie::decoder_buffers(),
                            yaie::run_attention);
 }
 
@@ -375,6 +382,12 @@ void yaie_recurrence(const YaieRecurrence* call) {
 void yaie_gated_norm(const YaieGatedNorm* call) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::chosen()->gated_norm(yaie::shared().get(), *call);
+}
+
+// Compute a whole recurrent layer.
+void yaie_mix(const YaieMixer* mixer, const YaieMixerCall* call) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::chosen()->mix(yaie::shared().get(), *mixer, *call, yaie::decoder_buffers());
 }
 
 // Find the most likely token of each row.

@@ -126,8 +126,9 @@ inline std::string describe_layout() {
                 YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(wide_query_norm),
                 YAIE_FIELD(wide_key_norm), YAIE_FIELD(qkv), YAIE_FIELD(key), YAIE_FIELD(value),
                 YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate), YAIE_FIELD(down),
-                YAIE_FIELD(attention), YAIE_FIELD(cosines), YAIE_FIELD(sines), YAIE_FIELD(epsilon),
-                YAIE_FIELD(residual_factor), YAIE_FIELD(rotary_width), YAIE_FIELD(activation))
+                YAIE_FIELD(attention), YAIE_FIELD(mixer), YAIE_FIELD(cosines), YAIE_FIELD(sines),
+                YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor), YAIE_FIELD(rotary_width),
+                YAIE_FIELD(activation), YAIE_FIELD(has_output_gates), YAIE_FIELD(attention_factor))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
@@ -140,9 +141,11 @@ inline std::string describe_layout() {
     YAIE_STRUCT(YaieDecoderCall, YAIE_FIELD(token_ids), YAIE_FIELD(output_rows),
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits), YAIE_FIELD(beats),
                 YAIE_FIELD(num_hidden_rows), YAIE_FIELD(hidden), YAIE_FIELD(num_adapted),
-                YAIE_FIELD(adapted), YAIE_FIELD(num_adapted_outputs), YAIE_FIELD(adapted_outputs))
+                YAIE_FIELD(adapted), YAIE_FIELD(num_adapted_outputs), YAIE_FIELD(adapted_outputs),
+                YAIE_FIELD(chains))
     YAIE_STRUCT(YaieChain, YAIE_FIELD(first_row), YAIE_FIELD(end_row), YAIE_FIELD(source),
                 YAIE_FIELD(target))
+    YAIE_STRUCT(YaieChains, YAIE_FIELD(chains), YAIE_FIELD(num_chains), YAIE_FIELD(num_spare))
     YAIE_STRUCT(YaieStates, YAIE_FIELD(slots), YAIE_FIELD(spare), YAIE_FIELD(num_slots),
                 YAIE_FIELD(stride))
     YAIE_STRUCT(YaieConvolution, YAIE_FIELD(x), YAIE_FIELD(x_stride), YAIE_FIELD(y),
@@ -161,6 +164,15 @@ inline std::string describe_layout() {
                 YAIE_FIELD(weight), YAIE_FIELD(weight_stride), YAIE_FIELD(y), YAIE_FIELD(num_rows),
                 YAIE_FIELD(num_groups), YAIE_FIELD(width), YAIE_FIELD(norm_first),
                 YAIE_FIELD(epsilon))
+    YAIE_STRUCT(YaieMixer, YAIE_FIELD(kind), YAIE_FIELD(residual_factor), YAIE_FIELD(norm),
+                YAIE_FIELD(norm_after), YAIE_FIELD(input), YAIE_FIELD(input_2), YAIE_FIELD(input_3),
+                YAIE_FIELD(input_4), YAIE_FIELD(output), YAIE_FIELD(factors),
+                YAIE_FIELD(inputs_column), YAIE_FIELD(product_column), YAIE_FIELD(gate_column),
+                YAIE_FIELD(steps_column), YAIE_FIELD(gates_column), YAIE_FIELD(queries_column),
+                YAIE_FIELD(keys_column), YAIE_FIELD(values_column), YAIE_FIELD(convolution),
+                YAIE_FIELD(recurrence), YAIE_FIELD(gated_norm))
+    YAIE_STRUCT(YaieMixerCall, YAIE_FIELD(x), YAIE_FIELD(y), YAIE_FIELD(num_rows),
+                YAIE_FIELD(chains))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(best), YAIE_FIELD(tokens))
     YAIE_STRUCT(YaieSamples, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
@@ -172,6 +184,10 @@ inline std::string describe_layout() {
                    {"bfloat16", YAIE_BFLOAT16},
                    {"float16", YAIE_FLOAT16},
                    {"int8", YAIE_INT8}});
+    describe_enum(text, "YaieMixerKind",
+                  {{"none", YAIE_NO_MIXER},
+                   {"recurrence", YAIE_RECURRENCE},
+                   {"short_convolution", YAIE_SHORT_CONVOLUTION}});
     describe_enum(text, "YaieWeights",
                   {{"bfloat16", YAIE_WEIGHTS_BFLOAT16},
                    {"float32", YAIE_WEIGHTS_FLOAT32},

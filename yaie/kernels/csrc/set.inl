@@ -32,8 +32,9 @@ namespace YAIE_NAMESPACE {
 #include "linear_blocks.inl"
 #include "experts.inl"
 #include "hadamard.inl"
-#include "decoder.inl"
 #include "recurrent.inl"
+#include "mixer.inl"
+#include "decoder.inl"
 #include "sampling.inl"
 #include "weight_rounding.inl"
 }  // namespace YAIE_NAMESPACE

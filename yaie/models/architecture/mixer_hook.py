@@ -33,7 +33,7 @@ class ChainedStates(NamedTuple):
 
     chains: torch.Tensor  # int64 [chains, 4]: first row, end row, source and target state
     states: States
-    spare: States  # numbered after the slots
+    num_spare: int  # numbered after the slots
 
 
 class MixerExecutor(Protocol):

@@ -44,11 +44,14 @@ def recognise_for_a_gpu(
 ) -> FusedParts:
     """Return the parts of a loaded model. Raises `NotRecognised` at the first unknown module."""
     decoder = recognise(model)
-    if len(specs) != len(decoder.layers):
-        raise NotRecognised(f"{len(decoder.layers)} layers have {len(specs)} attentions")
+    found = decoder.attention_layers
+    if len(found) < len(decoder.layers):
+        raise NotRecognised("it has recurrent layers")
+    if len(specs) != len(found):
+        raise NotRecognised(f"{len(found)} layers have {len(specs)} attentions")
     tables = RotaryTables(decoder.rotary, model.config, num_positions, decoder.embedding.weight)
     layers = []
-    for layer, spec in zip(decoder.layers, specs, strict=True):
+    for layer, spec in zip(found, specs, strict=True):
         _require_plain_attention(layer, spec)
         layers.append(_find_fused_layer(layer, spec, tables))
     return FusedParts(decoder, tuple(layers))

@@ -159,6 +159,8 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
     """
     set_threads(config.threads)
     device = torch.device("cpu")
+    if metadata.states:
+        check_recurrent(metadata.architecture, config, device)
     plan = plan_for(
         config,
         metadata.sizes,
@@ -167,6 +169,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
         kv_bytes_per_token=metadata.kv_bytes_per_token,
         context_len=metadata.context_len,
         device=device.type,
+        most_state_bytes=most_state_bytes(config, metadata.states),
     )
     log.info("loading %s (%s, packed before): %s", path, metadata.architecture, plan)
     return LoadedModel(
@@ -177,6 +180,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
         max_model_len=fit_to_pool(config, metadata.context_len, plan),
         num_slots=plan.num_slots,
         memory_bytes=plan.nbytes,
+        num_states=count_states(config, metadata.states, plan.states),
     )
 
 

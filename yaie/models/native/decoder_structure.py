@@ -2,7 +2,8 @@
 
 A decoder is a stack of layers with attention and an MLP: norms before or after both, RMS or layer
 norms, projections together or apart, with or without bias and norms of the heads, experts among the
-MLPs. `native_structure` and `fused_structure` accept what their decoders compute. A detail
+MLPs, recurrent layers instead of attention. `native_structure` and `fused_structure` accept what
+their decoders compute. A detail
 overlooked here shows in the comparison of logits with the original.
 """
 
@@ -29,6 +30,7 @@ _NORM_TOLERANCE = 0.02  # in bfloat16
 _ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm"}
 _DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 _GATED = {"gate_proj", "up_proj", "gate_up_proj", "down_proj", "act_fn", "activation_fn"}
+_MIXERS = ("linear_attn",)  # recurrent layers
 _MLPS = ("mlp", "block_sparse_moe", "shared_mlp")  # a layer with several adds their outputs
 
 
@@ -195,17 +197,33 @@ class LayerParts:
 
 
 @dataclass(frozen=True, slots=True)
+class RecurrentLayerParts:
+    """One decoder layer with a recurrent layer, its mixer, instead of attention."""
+
+    mixer: nn.Module
+    norms: LayerNorms
+    is_parallel: bool
+    mlp: GatedMlp | OtherMlps
+    residual_factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class DecoderParts:
     """A whole decoder."""
 
     embedding: nn.Embedding
     embedding_factor: float
-    layers: tuple[LayerParts, ...]
+    layers: tuple[LayerParts | RecurrentLayerParts, ...]
     final_norm: Norm
     rotary: nn.Module
     head: nn.Linear | QuantizedLinear
     logit_factor: float
     logit_softcap: float | None
+
+    @property
+    def attention_layers(self) -> list[LayerParts]:
+        """The layers with attention."""
+        return [layer for layer in self.layers if isinstance(layer, LayerParts)]
 
     @property
     def is_tied(self) -> bool:
@@ -244,34 +262,40 @@ def recognise(model: Any) -> DecoderParts:
     )
 
 
-def _layer(layer: Any) -> LayerParts:
-    attention = getattr(layer, "self_attn", None)
-    if attention is None:
-        raise NotRecognised(f"{type(layer).__name__} has no self_attn")
+def _layer(layer: Any) -> LayerParts | RecurrentLayerParts:
     names = {name for name, _ in layer.named_children()} - _DROPOUTS
+    mixers = [getattr(layer, name) for name in _MIXERS if name in names]
+    attention = getattr(layer, "self_attn", None)
+    if (attention is not None) + len(mixers) != 1:
+        raise NotRecognised(f"{type(layer).__name__} has no self_attn, or a recurrent layer too")
     mlps = tuple(getattr(layer, name) for name in _MLPS if name in names)
-    norms = names - set(_MLPS) - {"self_attn"}
-    places = next((each for each in _PLACES if set(each) - {None} == norms), None)
+    found = names - {*_MLPS, *_MIXERS, "self_attn"}
+    places = next((each for each in _PLACES if set(each) - {None} == found), None)
     if places is None or not mlps:
         raise NotRecognised(f"{type(layer).__name__} has {', '.join(sorted(names))}")
+    _require_no_tensors(layer)
+    norms = LayerNorms(
+        *(None if name is None else norm_of(getattr(layer, name)) for name in places)
+    )
+    factor = float(getattr(layer, "residual_multiplier", 1.0))
+    is_parallel = len(found) == 1
+    if attention is None:
+        return RecurrentLayerParts(mixers[0], norms, is_parallel, _mlp(mlps), factor)
     odd = sorted({name for name, _ in attention.named_children()} - _ATTENTION)
     if odd:
         raise NotRecognised(f"{type(attention).__name__} has {', '.join(odd)} besides projections")
-    _require_no_tensors(layer)
     _require_no_tensors(attention, but="sinks")
     return LayerParts(
         attention=attention,
-        norms=LayerNorms(
-            *(None if name is None else norm_of(getattr(layer, name)) for name in places)
-        ),
-        is_parallel=len(norms) == 1,
+        norms=norms,
+        is_parallel=is_parallel,
         query_norm=_head_norm(attention, "q_norm"),
         key_norm=_head_norm(attention, "k_norm"),
         qkv=_linears_of(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")),
         output=_linears_of(attention, ("o_proj",)),
         sinks=getattr(attention, "sinks", None),
         mlp=_mlp(mlps),
-        residual_factor=float(getattr(layer, "residual_multiplier", 1.0)),
+        residual_factor=factor,
     )
 
 

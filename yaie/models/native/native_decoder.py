@@ -8,6 +8,7 @@ are packed for the library. Before use it is compared with the original on a tes
 from __future__ import annotations
 
 import ctypes
+import itertools
 import logging
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from yaie.attention.cpu import CpuBackend, pool_layer
 from yaie.attention.plan import StepPlan
+from yaie.attention.state_chains import place_states, whole_chains
 from yaie.device.available_memory import MappedFiles, trim_heap
 from yaie.kernels.attention_structures import DTYPES, Layer
 from yaie.kernels.decoder_structures import (
@@ -28,7 +30,9 @@ from yaie.kernels.decoder_structures import (
     Linear,
 )
 from yaie.kernels.library import Library
+from yaie.kernels.recurrent_structures import Chains
 from yaie.kvcache.pool import KVPool
+from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
 from yaie.models.native.batch_invariance_check import check_exact, not_exact
@@ -38,10 +42,12 @@ from yaie.models.native.decoder_structure import (
     LinearParts,
     Norm,
     NotRecognised,
+    RecurrentLayerParts,
 )
 from yaie.models.native.native_adapters import NativeAdapters
 from yaie.models.native.native_structure import (
     gated_mlp,
+    has_output_gates,
     head_norms,
     norms_of,
     recognise_native,
@@ -56,8 +62,11 @@ from yaie.models.native.numerics_check import (
     comparison_plan,
     comparison_plans,
 )
+from yaie.models.native.packed_mixers import pack_mixer
+from yaie.models.native.packed_mixers import place_states as place_pooled
 from yaie.models.native.packed_weights import PackedWeights
 from yaie.models.native.packing import KINDS, Packer
+from yaie.models.native.recurrent_structure import recognise_mixer
 from yaie.models.quantization.block_weights import BlockEmbedding
 from yaie.process.heartbeat import counter_address
 from yaie.process.progress import report, report_each
@@ -111,13 +120,15 @@ class NativeDecoder:
         held: list[object],
         *,
         exact: bool,
+        num_states: int = 0,
     ) -> None:
-        """`held`: owners of the memory that `decoder` points to."""
+        """`held`: owners of the memory that `decoder` points to; `num_states`: slots for states."""
         self.kernels = kernels
         self.structure = decoder
         self.held = held
         self.sample = np.empty(0, dtype=np.float32)  # sample of the comparison's logits
         self.is_exact = exact
+        self._num_states = num_states
         self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
         self._logits = _LogitsMemory(kernels, vocab_size)
         self.adapters: NativeAdapters | None = None
@@ -142,14 +153,29 @@ class NativeDecoder:
             len(hidden),
             hidden.data_ptr(),
         )
+        chains = self._place_chains(plan, call) if self._num_states else None
         held = self.adapters.enter(call, plan, output_rows) if self.adapters is not None else None
         self.kernels.decode(self.structure, step.structure, call)
-        del held  # alive until here
+        del held, chains  # alive until here
         return RowOutputs(logits, hidden)
+
+    def _place_chains(self, plan: StepPlan, call: DecoderCall) -> NDArray[np.int64]:
+        """Enter the chains of a step; return their memory."""
+        chains = whole_chains(plan) if plan.chains is None else plan.chains
+        found, num_spare = place_states(chains, self._num_states)
+        placed = np.array(found, dtype=np.int64)
+        call.chains = Chains(placed.ctypes.data, len(placed), num_spare)
+        return placed
 
 
 def _pack_decoder(
-    loaded: LoadedModel, parts: DecoderParts, pool: KVPool, kernels: Library, *, exact: bool
+    loaded: LoadedModel,
+    parts: DecoderParts,
+    pool: KVPool,
+    kernels: Library,
+    *,
+    exact: bool,
+    states: StatePool | None = None,
 ) -> NativeDecoder:
     """Pack module by module and free each original, so the model is never in memory twice."""
     packer = Packer(kernels, loaded.dtype, exact=exact)
@@ -162,13 +188,22 @@ def _pack_decoder(
         kind: _RotaryTables(packer, *rotary_tables(parts, loaded.max_model_len, kind))
         for kind in dict.fromkeys(kinds)
     }
+    specs, mixers = iter(loaded.specs), itertools.count()
     for index, layer in enumerate(report_each(parts.layers, "packing weights", len(layers))):
         if packer.num_packed >= next_release:
             originals.release()
             trim_heap()  # the C library keeps freed blocks below used blocks
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
-        attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
-        layers[index] = _pack_layer(packer, layer, attention, tables[kinds[index]])
+        layers[index] = _pack_layer(packer, layer)
+        if isinstance(layer, RecurrentLayerParts):
+            assert states is not None, "a model with recurrent layers has states"
+            place_pooled(layers[index].mixer, states.tensors(next(mixers)))
+            continue
+        spec = next(specs)
+        attention = pool_layer(spec, pool.keys(spec.layer), pool.values(spec.layer))
+        packer.keep(attention)
+        _add_attention(packer, layers[index], layer, attention, tables[kinds[index]])
+        layers[index].has_output_gates = has_output_gates(layer, spec)
     table, embedding = Linear(), None
     if not is_tied and isinstance(parts.embedding, BlockEmbedding):
         table = packer.pack_table(parts.embedding)
@@ -196,7 +231,14 @@ def _pack_decoder(
     originals.release()
     trim_heap()
     packer.warn_of_dequantized()
-    return NativeDecoder(kernels, parts.head.out_features, decoder, packer.held, exact=exact)
+    return NativeDecoder(
+        kernels,
+        parts.head.out_features,
+        decoder,
+        packer.held,
+        exact=exact,
+        num_states=0 if states is None else states.num_slots,
+    )
 
 
 class _RotaryTables:
@@ -207,44 +249,63 @@ class _RotaryTables:
         self.cosines, self.sines = packer.hold(cosines), packer.hold(sines)
 
 
-def _pack_layer(
-    packer: Packer, parts: LayerParts, attention: Layer, tables: _RotaryTables
-) -> DecoderLayer:
-    packer.keep(attention)
+def _pack_layer(packer: Packer, parts: LayerParts | RecurrentLayerParts) -> DecoderLayer:
+    """Pack a layer without its attention."""
 
     def pack_norm(norm: Norm | None) -> int | None:
         return None if norm is None else packer.floats(norm.factors)
 
-    # A layer in several formats is several layers with the same inputs.
-    qkv, *others = [packer.pack(part) for part in parts.qkv.split_by_format()]
-    key, value = [*[Linear()] * (2 - len(others)), *others]
     mlp = gated_mlp(parts)
+    # A layer in several formats is several layers with the same inputs.
     gate, *up = mlp.gate_up.split_by_format()
-    return DecoderLayer(
-        attention_norm=pack_norm(parts.norms.before_attention),
+    layer = DecoderLayer(
         mlp_norm=pack_norm(parts.norms.before_mlp),
-        norm_after_attention=pack_norm(parts.norms.after_attention),
         norm_after_mlp=pack_norm(parts.norms.after_mlp),
-        **{name: pack_norm(norm) for name, norm in head_norms(parts, attention.key_width).items()},
-        qkv=qkv,
-        key=key,
-        value=value,
-        output=packer.pack(parts.output),
         gate_up=packer.pack(up[0]) if up else packer.pack(gate, gated=True),
         gate=packer.pack(gate) if up else Linear(),
         down=packer.pack(mlp.down),
-        attention=attention,
-        cosines=tables.cosines,
-        sines=tables.sines,
         epsilon=norms_of(parts)[0].epsilon,
         residual_factor=parts.residual_factor,
-        rotary_width=tables.width if rotates(parts) else 0,
         activation=GATED[mlp.activation],
     )
+    before, after = parts.norms.before_attention, parts.norms.after_attention
+    if isinstance(parts, RecurrentLayerParts):
+        layer.mixer = pack_mixer(packer, recognise_mixer(parts.mixer))
+        layer.mixer.norm, layer.mixer.norm_after = pack_norm(before), pack_norm(after)
+        layer.mixer.residual_factor = parts.residual_factor
+    else:
+        layer.attention_norm, layer.norm_after_attention = pack_norm(before), pack_norm(after)
+    return layer
+
+
+def _add_attention(
+    packer: Packer,
+    layer: DecoderLayer,
+    parts: LayerParts,
+    attention: Layer,
+    tables: _RotaryTables,
+) -> None:
+    """Pack a layer's attention, without its norms."""
+    for name, norm in head_norms(parts, attention.key_width).items():
+        setattr(layer, name, None if norm is None else packer.floats(norm.factors))
+    qkv, *others = [packer.pack(part) for part in parts.qkv.split_by_format()]
+    layer.qkv = qkv
+    layer.key, layer.value = [*[Linear()] * (2 - len(others)), *others]
+    layer.output = packer.pack(parts.output)
+    layer.attention = attention
+    layer.attention_factor = parts.residual_factor
+    layer.cosines, layer.sines = tables.cosines, tables.sines
+    layer.rotary_width = tables.width if rotates(parts) else 0
 
 
 def build_native_decoder(
-    loaded: LoadedModel, pool: KVPool, kernels: Library, execute: Execute, *, exact: bool = False
+    loaded: LoadedModel,
+    pool: KVPool,
+    kernels: Library,
+    execute: Execute,
+    *,
+    exact: bool = False,
+    states: StatePool | None = None,
 ) -> NativeDecoder | str:
     """Pack the model's decoder for the kernel library, or return why it is not recognised.
 
@@ -269,7 +330,7 @@ def build_native_decoder(
     plans = comparison_plans(loaded, with_gap=not exact)
     report("computing a test step of the original")
     expected = [execute(plan) for plan in plans]
-    decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact)
+    decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact, states=states)
     report("comparing packed weights with the original")
     found = [decoder.execute(plan) for plan in plans]
     decoder.sample = _sample(found[0])
@@ -287,6 +348,7 @@ def restore_native_decoder(
     kernels: Library,
     *,
     exact: bool = False,
+    states: StatePool | None = None,
 ) -> NativeDecoder:
     """Restore the decoder that an earlier start packed and compared with its original.
 
@@ -297,8 +359,11 @@ def restore_native_decoder(
         pool_layer(spec, pool.keys(index), pool.values(index))
         for index, spec in enumerate(loaded.specs)
     ]
-    structure, held = packed.structures(attentions)
-    decoder = NativeDecoder(kernels, loaded.vocab_size, structure, held, exact=exact)
+    num_states = 0 if states is None else states.num_slots
+    structure, held = packed.structures(attentions, states)
+    decoder = NativeDecoder(
+        kernels, loaded.vocab_size, structure, held, exact=exact, num_states=num_states
+    )
     plan = comparison_plan(loaded)
     logits = decoder.execute(plan)
     found = decoder.sample = _sample(logits)

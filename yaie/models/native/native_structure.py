@@ -1,7 +1,7 @@
 """Decoders that the kernel library runs: layers of RMSNorm, attention and a gated MLP.
 
 As in llama, mistral, qwen2, qwen3, smollm3, granite, phi3, gemma to gemma 3, and glm. Norms come
-before attention and MLP, after them, or both.
+before attention and MLP, after them, or both. Layers may be recurrent instead, as in qwen3.5.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from yaie.models.native.decoder_structure import (
     LayerParts,
     Norm,
     NotRecognised,
+    RecurrentLayerParts,
     recognise,
 )
+from yaie.models.native.packed_mixers import require_few_formats
+from yaie.models.native.recurrent_structure import recognise_mixer
 
 
 def recognise_native(model: Any) -> DecoderParts:
@@ -44,18 +47,22 @@ def recognise_native(model: Any) -> DecoderParts:
         # Gates and values are interleaved; so would the bias have to be.
         if gated_mlp(layer).gate_up.bias() is not None:
             raise NotRecognised("the gate of the MLP has a bias")
-    _require_rotation_by_halves([layer.attention for layer in parts.layers])
+        if isinstance(layer, RecurrentLayerParts):
+            require_few_formats(recognise_mixer(layer.mixer))
+    _require_rotation_by_halves([layer.attention for layer in parts.attention_layers])
     return parts
 
 
-def norms_of(layer: LayerParts) -> list[Norm]:
-    """Return all norms of a layer."""
+def norms_of(layer: LayerParts | RecurrentLayerParts) -> list[Norm]:
+    """Return all norms of a layer, without a mixer's."""
     at = layer.norms
-    places = (at.before_attention, at.after_attention, at.before_mlp, at.after_mlp)
-    return [norm for norm in (*places, layer.query_norm, layer.key_norm) if norm is not None]
+    places = [at.before_attention, at.after_attention, at.before_mlp, at.after_mlp]
+    if isinstance(layer, LayerParts):
+        places += [layer.query_norm, layer.key_norm]
+    return [norm for norm in places if norm is not None]
 
 
-def gated_mlp(layer: LayerParts) -> GatedMlp:
+def gated_mlp(layer: LayerParts | RecurrentLayerParts) -> GatedMlp:
     """Return the MLP of a layer. Raises `NotRecognised` unless it is a gated one."""
     if not isinstance(layer.mlp, GatedMlp):
         raise NotRecognised("the MLP is no gated one")
@@ -64,15 +71,32 @@ def gated_mlp(layer: LayerParts) -> GatedMlp:
 
 def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec]) -> None:
     """Raise `NotRecognised` if a layer's attention is more than the decoder computes."""
-    if len(specs) != len(parts.layers):
-        raise NotRecognised(f"{len(parts.layers)} layers have {len(specs)} attentions")
-    for layer, spec in zip(parts.layers, specs, strict=True):
+    layers = parts.attention_layers
+    if len(specs) != len(layers):
+        raise NotRecognised(f"{len(layers)} layers have {len(specs)} attentions")
+    for layer, spec in zip(layers, specs, strict=True):
         if spec.has_sinks:
             raise NotRecognised(f"the attention of layer {spec.layer} has sinks")
         if spec.kv_layer is not None:
             raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
         if not _are_head_norms(layer, spec):
             raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head or as all")
+        has_output_gates(layer, spec)
+
+
+def has_output_gates(layer: LayerParts, spec: AttentionSpec) -> bool:
+    """Return True if each query is followed by the gate of its head's output.
+
+    Raises `NotRecognised` if the projections have other outputs.
+    """
+    outputs = sum(module.out_features for module in layer.qkv.modules)
+    queries = spec.num_heads * spec.key_width
+    plain = queries + spec.num_kv_heads * (spec.key_width + spec.value_width)
+    if outputs == plain:
+        return False
+    if outputs == plain + queries and spec.key_width == spec.value_width:
+        return True
+    raise NotRecognised(f"the projections of layer {spec.layer} have {outputs:,} outputs")
 
 
 def _are_head_norms(layer: LayerParts, spec: AttentionSpec) -> bool:

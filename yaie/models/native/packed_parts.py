@@ -21,7 +21,7 @@ from yaie.models.native.decoder_structure import (
     norm_of,
 )
 from yaie.models.native.packing import Packer
-from yaie.models.native.recurrent_layers import GroupNorm
+from yaie.models.native.recurrent_layers import GroupNorm, GroupNormParts
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 
@@ -32,9 +32,10 @@ class PackedNorm(nn.Module):
         super().__init__()
         # Some layers read its dtype.
         self.weight = nn.Parameter(weight.float(), requires_grad=False)
-        self._norm = GroupNorm(
-            library, weight, num_groups=1, width=weight.numel(), epsilon=epsilon, norm_first=True
+        parts = GroupNormParts(
+            weight, num_groups=1, width=weight.numel(), epsilon=epsilon, norm_first=True
         )
+        self._norm = GroupNorm(library, parts)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Normalize rows [..., width], in x's dtype."""

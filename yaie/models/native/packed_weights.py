@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import itertools
 import logging
 import os
 import threading
@@ -19,8 +20,10 @@ from numpy.typing import NDArray
 
 from yaie.kernels.attention_structures import Layer
 from yaie.kernels.decoder_structures import Decoder, DecoderLayer
+from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.native.packed_cache import PackedCache
+from yaie.models.native.packed_mixers import place_states
 from yaie.models.native.saved_structures import SavedTensors, restore
 
 log = logging.getLogger(__name__)
@@ -44,17 +47,23 @@ class PackedWeights:
         self._header = header
         self._data = data
 
-    def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
+    def structures(
+        self, attentions: list[Layer], states: StatePool | None
+    ) -> tuple[Decoder, list[object]]:
         """Return the decoder, and the objects that must outlive it.
 
-        `attentions`: the layers' pool tensors.
+        `attentions`: the pool tensors of the layers with attention; `states`: of recurrent layers.
         """
         base = self._data.ctypes.data
         described = self._header["layers"]
         layers = (DecoderLayer * len(described))()
-        for index, (fields, attention) in enumerate(zip(described, attentions, strict=True)):
+        pools, mixers = iter(attentions), itertools.count()
+        for index, fields in enumerate(described):
             layers[index] = restore(DecoderLayer, fields, base)
-            layers[index].attention = attention
+            if layers[index].qkv.num_outputs:
+                layers[index].attention = next(pools)
+            if layers[index].mixer.kind and states is not None:
+                place_states(layers[index].mixer, states.tensors(next(mixers)))
         decoder = restore(Decoder, self._header["decoder"], base)
         decoder.layers = ctypes.addressof(layers)
         return decoder, [self._data, layers, *attentions]

@@ -10,6 +10,7 @@ import torch
 
 from yaie.kernels.attention_structures import Layer
 from yaie.kernels.decoder_structures import Decoder
+from yaie.kernels.recurrent_structures import States
 
 _ALIGNMENT = 64
 
@@ -31,7 +32,7 @@ class SavedTensors:
             self.nbytes += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
 
     def describe(self, structure: ctypes.Structure) -> dict[str, Any]:
-        """Return a structure's fields, with offsets for addresses; without pool and layer table.
+        """Return a structure's fields, with offsets for addresses; without pools and layer table.
 
         Raises `NotSavable` if an address lies outside the tensors.
         """
@@ -76,5 +77,5 @@ def restore(kind: Any, found: dict[str, Any], base: int) -> Any:
 
 def _fields(kind: Any) -> Iterator[tuple[str, Any]]:
     for name, field in kind._fields_:
-        if field is not Layer and (kind, name) != (Decoder, "layers"):
+        if field not in (Layer, States) and (kind, name) != (Decoder, "layers"):
             yield name, field
