@@ -20,11 +20,12 @@ from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import experts_of
-from yaie.models.files.checkpoint import read_checkpoint
+from yaie.models.files.checkpoint import read_checkpoint, read_config
 from yaie.models.load.expert_tensors import find_experts
 from yaie.models.load.loader import load_model
 from yaie.models.native.numerics_check import comparison_plan
 from yaie.models.native.packed_experts import PackedExperts, read_layout
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 
@@ -207,7 +208,9 @@ def test_numbers_of_mxfp4_are_those_of_its_twin(tmp_path: Path) -> None:
     stored, wide = make_mxfp4(tmp_path)
     twin = load_model(config_for(wide, None), may_pack=False).model
     assert twin is not None
-    for source in find_experts(twin, read_checkpoint(stored).tensors):
+    for source in find_experts(
+        twin, {}, read_stored_layout(read_config(stored), read_checkpoint(stored))
+    ):
         for part in ("gate_up_proj", "down_proj"):
             for index, joined in enumerate(twin.get_parameter(f"{source.name}.{part}")):
                 found = source.read(index, part)

@@ -26,11 +26,11 @@ from yaie.models.architecture.text_backbones import (
     text_config,
 )
 from yaie.models.files.checkpoint import read_json
-from yaie.models.load.expert_tensors import ExpertSource
+from yaie.models.load.expert_tensors import ExpertSource, names_of
 from yaie.models.load.folder import ModelFolder
 from yaie.models.load.loading_report import check_report
 from yaie.models.load.packed_experts import prepare_class
-from yaie.models.quantization.checkpoint_layers import QuantizedLayout
+from yaie.models.quantization.quantized_layers import QuantizedLayout
 from yaie.models.quantization.readers import TensorFiles
 from yaie.process.progress import report, report_each
 
@@ -133,9 +133,9 @@ def build_model(
 ) -> torch.nn.Module:
     """Build the model and read its weights, in evaluation mode.
 
-    `layout` describes the checkpoint's quantized layers. `experts` are omitted, and their
-    modules are empty. `keeps_blocks`: layers of a GGUF file stay in its blocks. Raises
-    `ModelUnsupported` if the weights do not fit the model, or are not finite.
+    `layout` describes the checkpoint's quantized layers. `experts` are omitted from it and from the
+    model, whose modules of experts are empty. `keeps_blocks`: layers of a GGUF file stay in its
+    blocks. Raises `ModelUnsupported` if the weights do not fit the model, or are not finite.
     """
     from transformers import GenerationConfig
 
@@ -164,7 +164,7 @@ def build_model(
             tensors = unread_weights(folder.checkpoint.gguf, dtype)
             model, found = model_class.from_pretrained(None, state_dict=tensors, dtype=dtype, **how)
         elif layout is None and (folder.checkpoint.is_renamed or experts):
-            left_out = set().union(*(each.names for each in experts))
+            left_out = names_of(experts)
             with TensorFiles() as files:
                 tensors = {
                     each.name: files.unread(each)
@@ -178,7 +178,9 @@ def build_model(
         elif layout is None:
             model, found = model_class.from_pretrained(path, dtype=dtype, **how)
         else:
-            model, found = build_quantized(model_class, layout, dtype, **how)
+            prepared = prepare_class(model_class, experts)
+            model, found = build_quantized(prepared, layout, dtype, **how)
+            model.__class__ = model_class
     except StartupError:
         raise
     except Exception as error:  # shapes, names, conversions: errors of many types

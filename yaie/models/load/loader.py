@@ -41,7 +41,7 @@ from yaie.models.architecture.text_backbones import TIES
 from yaie.models.architecture.text_weights import HEAD
 from yaie.models.files.checkpoint import Checkpoint
 from yaie.models.files.generation_defaults import read_default_sampling, read_eos_token_ids
-from yaie.models.load.expert_tensors import ExpertSource
+from yaie.models.load.expert_tensors import ExpertSource, names_of
 from yaie.models.load.folder import ModelFolder, open_folder
 from yaie.models.load.hf_model import build_model, build_without_weights, read_hf_config
 from yaie.models.load.memory_plan import MemoryPlan, fit_to_pool, format_size, plan_for
@@ -67,7 +67,7 @@ from yaie.models.quantization.block_layout import BlockLayout, read_block_layout
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
 from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
-from yaie.models.quantization.checkpoint_layers import QuantizedLayout, read_stored_layout
+from yaie.models.quantization.checkpoint_layers import read_stored_layout
 from yaie.models.quantization.device.packer import DevicePacker
 from yaie.models.quantization.quantize import (
     RoundingEstimate,
@@ -75,6 +75,7 @@ from yaie.models.quantization.quantize import (
     kind_of,
     quantize_model,
 )
+from yaie.models.quantization.quantized_layers import QuantizedLayout
 from yaie.models.quantization.quantized_weights import count_parameters
 from yaie.process.progress import report
 
@@ -100,8 +101,8 @@ class _Source:
         return count_recurrent(self.architecture, getattr(self.hf_config, "layer_types", None))
 
     def layout_besides(self, target: WeightFormat) -> QuantizedLayout | None:
-        """Return the quantized layers besides experts that are packed as they are read."""
-        return None if target.experts else self.layout
+        """Return the layout without the experts that are packed as they are read."""
+        return None if self.layout is None else self.layout.without(names_of(target.experts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +235,18 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     is_plain = source.layout is None or source.layout.is_widened
     kernels = packing_kernels(config, device, dtype) if may_pack else None
     experts: tuple[ExpertSource, ...] = ()
-    is_mxfp4 = source.layout is not None and source.layout.stored_kind == "mxfp4"
-    if is_plain and (config.quantization is not None or (is_mxfp4 and kernels is not None)):
+    rounds = config.quantization is not None
+    has_experts = source.layout is not None and source.layout.has_experts
+    if (is_plain and rounds) or (has_experts and kernels is not None):
         model = build_without_weights(source.architecture, source.hf_config)
-        if kernels is not None and (source.layout is None or is_mxfp4):
-            experts = experts_to_pack(model, source.architecture, source.folder)
-        if config.quantization is not None or experts:
+        if kernels is not None:
+            experts = experts_to_pack(
+                model, source.architecture, source.folder, source.layout, rounds=rounds
+            )
+        if is_plain and config.quantization is not None:
             quantized = _estimate_rounding(config.quantization, model, experts)
+        elif source.layout is not None:
+            quantized = source.layout.without(names_of(experts))
         # Experts, most of a mixture, are rounded to nearest; the rest is not worth minutes.
         if source.text is not None and not (experts and source.text.is_default):
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
@@ -255,6 +261,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         is_packed=quantized is not None and kernels is not None,
         calibration=calibration,
         experts=experts,
+        expert_kind=config.quantization,
     )
 
 
@@ -317,7 +324,7 @@ def _with_stored_size(
 ) -> NotEnoughMemory:
     """Add the file size to the memory error of a model that is widened at load."""
     layout = source.layout_besides(target)
-    if layout is None or not layout.is_widened:
+    if layout is None or not layout.layers or not layout.is_widened:
         return error
     stored = format_size(source.folder.checkpoint.nbytes)
     return NotEnoughMemory(
@@ -410,12 +417,11 @@ def _inspect(
 
 
 def _estimate_rounding(
-    kind: str | None, model: torch.nn.Module, experts: Sequence[ExpertSource]
+    kind: str, model: torch.nn.Module, experts: Sequence[ExpertSource]
 ) -> RoundingEstimate:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
-    packed = {each.name: (each.layout, each.kind) for each in experts}
-    rounding = estimate_rounding(model, kind, packed)
-    if kind is not None and rounding.share_left > _LARGE_SHARE_LEFT:
+    rounding = estimate_rounding(model, kind, {each.name: each.num_weights for each in experts})
+    if rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "
             "counted): it quantizes plain linear layers, and experts that the kernel library "

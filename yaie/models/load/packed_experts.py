@@ -23,6 +23,7 @@ from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExpe
 from yaie.models.native.packing import Packer
 from yaie.models.native.saved_structures import SavedTensors
 from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.quantized_layers import QuantizedLayout
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 from yaie.process.progress import report, report_each
 
@@ -32,16 +33,21 @@ EXPERTS = "experts"  # the key of the header of a cache file of experts
 
 
 def experts_to_pack(
-    model: nn.Module, architecture: str, folder: ModelFolder
+    model: nn.Module,
+    architecture: str,
+    folder: ModelFolder,
+    layout: QuantizedLayout | None,
+    *,
+    rounds: bool,
 ) -> tuple[ExpertSource, ...]:
     """Return the experts that are packed as they are read; log why if there are none.
 
-    model: on the meta device.
+    model: on the meta device. layout: of a quantized checkpoint. rounds: plain weights are rounded.
     """
     if folder.checkpoint.gguf is not None:
         return ()
     try:
-        return tuple(find_experts(model, folder.checkpoint.tensors))
+        return tuple(find_experts(model, folder.checkpoint.tensors, layout, rounds=rounds))
     except UnknownExperts as reason:
         log.warning("the experts of %s are not packed: %s", architecture, reason)
         return ()
@@ -68,14 +74,17 @@ def pack_experts(
 ) -> None:
     """Put the experts in a model whose modules of experts are empty.
 
-    kind: of the rounded weights; experts in mxfp4 stay as they are stored.
+    kind: of the rounded weights; others stay as they are stored.
     saved: the cache entry that has these experts packed, if there is one.
     Raises `ModelUnsupported` if packed experts differ from their weights.
     """
     if saved is not None and _restore(model, sources, kind, library, saved):
         return
     packer = _make_packer(library)
-    if any(source.kind is None for source in sources):
+    kept = set[str]().union(*(source.kinds for source in sources))
+    if kept:
+        log.info("experts stay in %s, as they are stored", "+".join(sorted(kept)))
+    if any(source.is_rounded for source in sources):
         log.info("experts are rounded to %s as they are read, to the nearest values", kind)
     for source in report_each(sources, "packing experts", len(sources)):
         packed = PackedExperts(source.layout, library, packer)

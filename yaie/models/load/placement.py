@@ -19,7 +19,7 @@ from yaie.models.architecture.loaded_model import torch_dtype
 from yaie.models.architecture.support import longest_context, longrope_switch
 from yaie.models.files.checkpoint import Checkpoint
 from yaie.models.native.packing import KINDS
-from yaie.models.quantization.checkpoint_layers import QuantizedLayout
+from yaie.models.quantization.quantized_layers import QuantizedLayout
 from yaie.process import limits
 
 log = logging.getLogger(__name__)

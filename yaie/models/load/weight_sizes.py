@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
@@ -11,9 +12,11 @@ from yaie.models.files.checkpoint import DTYPES, Checkpoint
 from yaie.models.load.expert_tensors import ExpertSource
 from yaie.models.quantization.block_layout import BlockLayout
 from yaie.models.quantization.calibration_plan import CalibrationPlan
-from yaie.models.quantization.checkpoint_layers import QuantizedLayout
 from yaie.models.quantization.device.products import CHUNK_BYTES, choose_products
 from yaie.models.quantization.quantize import RoundingEstimate
+from yaie.models.quantization.quantized_layers import QuantizedLayout
+
+_READING_BYTES = 24  # per weight of an expert's layer: stored, unpacked, several float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,18 @@ class WeightFormat:
     is_packed: bool  # the kernel library packs quantized weights
     calibration: CalibrationPlan | None
     experts: tuple[ExpertSource, ...] = ()  # packed for the kernel library as they are read
+    expert_kind: str | None = None  # in which experts are rounded
+
+    @property
+    def expert_nbytes(self) -> int:
+        """Bytes of packed experts."""
+        return sum(each.nbytes(self.expert_kind) for each in self.experts)
+
+    @property
+    def expert_reading_nbytes(self) -> int:
+        """Bytes to read one expert and pack it."""
+        widths = (prod(size) for each in self.experts for size in each.sizes.values())
+        return _READING_BYTES * max(widths, default=0)
 
     @property
     def is_on_gpu(self) -> bool:
@@ -47,7 +62,7 @@ def estimate_weights(checkpoint: Checkpoint, target: WeightFormat) -> int:
         return checkpoint.num_parameters * wide
     if target.is_on_gpu and not isinstance(target.quantized, BlockLayout):
         return target.quantized.device_nbytes(wide)
-    return target.quantized.nbytes(wide, packed=target.is_packed)
+    return target.quantized.nbytes(wide, packed=target.is_packed) + target.expert_nbytes
 
 
 def estimate_dequantized(target: WeightFormat) -> int:
@@ -75,8 +90,11 @@ def estimate_peak(
         return quantized.loading_nbytes(wide)
     if target.is_on_gpu:
         return quantized.device_nbytes(wide) + quantized.device_packing_nbytes(wide)
+    experts = target.expert_nbytes
     if isinstance(quantized, QuantizedLayout):
-        return quantized.loading_nbytes(wide)
+        layers = quantized.loading_nbytes(wide)
+        reading = quantized.nbytes(wide, packed=False) + experts + target.expert_reading_nbytes
+        return max(layers, reading)
     # A converted tensor is no longer backed by the file's mmap, and GGUF is copied.
     kinds = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
     is_changed = any(tensor.is_changed for tensor in checkpoint.tensors.values())
@@ -84,4 +102,5 @@ def estimate_peak(
     calibrating = 0 if target.calibration is None else target.calibration.nbytes
     peak = quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
     # All weights are widened before the first one is rounded.
-    return peak if stored is None else max(peak, stored.loading_nbytes(wide))
+    peak = peak if stored is None else max(peak, stored.loading_nbytes(wide))
+    return peak + experts + target.expert_reading_nbytes

@@ -164,7 +164,9 @@ class PackedExperts(QuantizedModule):
         self._down[index] = self._packer.pack_weight(expert.down, expert.down_bias)
         biases = [each for each in (expert.gate_up_bias, expert.down_bias) if each is not None]
         self._nbytes += self._packer.num_packed - before + sum(4 * len(each) for each in biases)
-        self._kind = expert.down.kind if isinstance(expert.down, QuantizedWeight) else None
+        weights = (expert.gate_up, expert.down)
+        kinds = {each.kind for each in weights if isinstance(each, QuantizedWeight)}
+        self._kind = "+".join(sorted(kinds)) or None
 
     @property
     def held(self) -> list[object]:

@@ -36,7 +36,6 @@ class FloatWeights:
     num_matrices: int | None  # experts in one tensor; None: a single matrix
     num_outputs: int
     num_inputs: int
-    num_scales: int
     tensors: Mapping[str, StoredTensor]  # "values", "scales", "divisor" or "factor", unused ones
 
     def scales_of_row(self, block: tuple[int, int] | None) -> int | None:
@@ -45,7 +44,9 @@ class FloatWeights:
         None if the last one has fewer.
         """
         shape = _flat(self.tensors["scales"].shape)
-        if self.num_scales == 1 or (block is None and shape[0] == self.num_outputs):
+        if self.num_matrices is not None:
+            shape = shape[1:]
+        if prod(shape) == 1 or (block is None and shape[0] == self.num_outputs):
             return 1
         count, size = shape[-1], (block or USUAL_BLOCK)[1]
         return count if count == 1 or count * size == self.num_inputs else None
@@ -97,7 +98,6 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
         num_matrices=num_matrices,
         num_outputs=outputs,
         num_inputs=inputs,
-        num_scales=prod(shape),
         tensors={
             "values": values,
             "scales": scales[0],
@@ -149,7 +149,6 @@ def find_mxfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
         num_matrices=shape[0],
         num_outputs=shape[1],
         num_inputs=shape[2] * VALUES_PER_SCALE,
-        num_scales=prod(scales.shape),
         tensors={"values": values, "scales": scales},
     )
 
@@ -182,7 +181,6 @@ def find_nvfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
         num_matrices=None,
         num_outputs=outputs,
         num_inputs=inputs,
-        num_scales=prod(grid),
         tensors={
             "values": values,
             "scales": scales,

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import nn
 
-from yaie.models.quantization.checkpoint_layers import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.device.packed_layout import PACKING_BYTES, PackedLayout
+from yaie.models.quantization.quantized_layers import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.quantized_weights import (
     DEQUANTIZED_AT_ONCE,
     ROUTERS,
@@ -28,7 +27,6 @@ from yaie.models.quantization.weight_rounding import ROWS_AT_ONCE, round_weight
 from yaie.process.progress import report_each
 
 INT4_GROUP_SIZE = 64
-_MXFP4_GROUP = 32
 _SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
 _PART_BYTES = {8: 16, 4: 20}  # by bits: per weight of these rows, in several copies
 
@@ -107,23 +105,8 @@ def kind_of(model: nn.Module) -> str | None:
     named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedModule)]
     shown = [m for n, m in named if m is not head and not (is_sensitive(n) and m.kind == "int8")]
     shown = shown or [m for _, m in named]
-    return "+".join(sorted({m.kind for m in shown if m.kind is not None})) or None
-
-
-class ExpertShape(Protocol):
-    """The number of experts in a layer, and their widths."""
-
-    @property
-    def num_experts(self) -> int:
-        """Number of experts."""
-
-    @property
-    def hidden(self) -> int:
-        """Width of the rows."""
-
-    @property
-    def inner(self) -> int:
-        """Width between an expert's two layers."""
+    kinds = {kind for m in shown if m.kind is not None for kind in m.kind.split("+")}
+    return "+".join(sorted(kinds)) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +118,17 @@ class RoundedLayer:
     bits: int
     group_size: int
     is_tied: bool  # to the embedding, which takes its dequantized weights
-    num_experts: int | None = None  # experts' layers of one kind, each packed as it is read
-    is_mxfp4: bool = False  # as it is stored
 
     @property
     def num_weights(self) -> int:
         """Number of weights."""
-        return (self.num_experts or 1) * self.num_outputs * self.num_inputs
+        return self.num_outputs * self.num_inputs
 
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes in memory; unpacked 4-bit weights take a byte each."""
-        is_packed = packed or self.num_experts is not None
-        return (self.num_experts or 1) * self._matrix_nbytes(packed=is_packed)
-
-    def _matrix_nbytes(self, *, packed: bool) -> int:
         groups = self.num_outputs * (self.num_inputs // self.group_size)
         points = 1 if self.bits == 4 else 0
-        each = 1 if self.is_mxfp4 else scale_nbytes(self.bits, packed=packed) + points
-        scales = groups * each
+        scales = groups * (scale_nbytes(self.bits, packed=packed) + points)
         return self.num_outputs * self.num_inputs * (self.bits if packed else 8) // 8 + scales
 
     def device_nbytes(self) -> int:
@@ -166,7 +142,7 @@ class RoundedLayer:
         """Bytes to quantize it: the joined weights, and several copies of one weight."""
         part = min(self.num_outputs, ROWS_AT_ONCE) * self.num_inputs
         dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
-        return self._matrix_nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
+        return self.nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,23 +152,24 @@ class RoundingEstimate:
     layers: tuple[RoundedLayer, ...]
     num_embedded: int  # weights of the embedding, which stays plain
     num_left: int  # other weights that stay plain
+    num_packed: int = 0  # weights of experts, which are packed as they are read
 
     @property
     def share_left(self) -> float:
         """Share of plain weights outside the embedding."""
-        rounded = sum(layer.num_weights for layer in self.layers)
+        rounded = self.num_packed + sum(layer.num_weights for layer in self.layers)
         return self.num_left / max(1, self.num_left + rounded)
 
     def nbytes(self, wide: int, *, packed: bool) -> int:
-        """Return the model's bytes, with `wide` bytes per plain weight."""
+        """Return the model's bytes without packed experts, with `wide` bytes per plain weight."""
         stays = (self.num_embedded + self.num_left) * wide
         return stays + sum(layer.nbytes(packed=packed) for layer in self.layers)
 
     @property
     def dequantizing_nbytes(self) -> int:
         """Bytes to dequantize the largest layer, or a part of it."""
-        held = (layer.num_weights for layer in self.layers if layer.num_experts is None)
-        return DEQUANTIZING_BYTES * min(max(held, default=0), DEQUANTIZED_AT_ONCE)
+        held = max((layer.num_weights for layer in self.layers), default=0)
+        return DEQUANTIZING_BYTES * min(held, DEQUANTIZED_AT_ONCE)
 
     def device_nbytes(self, wide: int) -> int:
         """Return the model's bytes in a GPU's memory, with `wide` bytes per plain weight."""
@@ -220,8 +197,7 @@ class RoundingEstimate:
         )
 
         def originals(layer: RoundedLayer) -> int:
-            is_held = not (mapped or layer.is_tied or layer.num_experts is not None)
-            return layer.num_weights * wide if is_held else 0
+            return 0 if mapped or layer.is_tied else layer.num_weights * wide
 
         held += sum(map(originals, self.layers))
         for layer in self.layers:
@@ -232,29 +208,22 @@ class RoundingEstimate:
 
 
 def estimate_rounding(
-    model: nn.Module,
-    kind: str | None,
-    experts: Mapping[str, tuple[ExpertShape, str | None]] | None = None,
+    model: nn.Module, kind: str, experts: Mapping[str, int] | None = None
 ) -> RoundingEstimate:
     """Estimate `quantize_model`'s result. The model may be on the meta device.
 
-    kind: None if only experts are packed, as they are stored. experts: the modules of experts that
-    are packed, and the kind of those that stay as they are stored.
+    experts: the modules of experts that are packed as they are read, and their numbers of weights.
     """
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}
     layers = []
-    for name, (shape, stored) in (experts or {}).items():  # they are packed first
-        is_mxfp4 = stored is not None
-        for outputs, inputs in ((2 * shape.inner, shape.hidden), (shape.hidden, shape.inner)):
-            bits, group = (4, _MXFP4_GROUP) if is_mxfp4 else grouping(inputs, kind or "int8")
-            count = shape.num_experts
-            layers.append(RoundedLayer(outputs, inputs, bits, group, False, count, is_mxfp4))
-        for part in ("gate_up_proj", "down_proj"):
-            del stays[id(getattr(model.get_submodule(name), part))]
+    experts = experts or {}
+    for name in experts:
+        for parameter in model.get_submodule(name).parameters():
+            del stays[id(parameter)]
     for name, linear in model.named_modules():
-        if kind is None or not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
+        if not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
             continue
         outputs, inputs = linear.weight.shape
         bits, group = grouping(inputs, _kind_for(name, linear, head, kind))
@@ -263,7 +232,8 @@ def estimate_rounding(
         if not is_tied:
             del stays[id(linear.weight)]
     num_embedded = stays.pop(id(embedding))
-    return RoundingEstimate(tuple(layers), num_embedded, sum(stays.values()))
+    num_left, num_packed = sum(stays.values()), sum(experts.values())
+    return RoundingEstimate(tuple(layers), num_embedded, num_left, num_packed)
 
 
 def is_calibrated(name: str, module: nn.Module) -> bool:

@@ -17,7 +17,7 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from yaie.base.errors import ModelUnsupported, StartupError, first_line
-from yaie.models.quantization.checkpoint_layers import QuantizedLayer, QuantizedLayout
+from yaie.models.quantization.quantized_layers import QuantizedLayer, QuantizedLayout
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 from yaie.models.quantization.readers import TensorFiles, read_dequantized, read_kept
 from yaie.models.quantization.tensor_shapes import damage_error

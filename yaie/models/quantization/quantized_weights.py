@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from yaie.models.quantization.block_weights import BlockWeight
-from yaie.models.quantization.checkpoint_layers import scale_nbytes
+from yaie.models.quantization.quantized_layers import scale_nbytes
 
 # Weights of a layer, such as a head, that torch dequantizes at once: 200 MB in several copies.
 DEQUANTIZED_AT_ONCE = 2**24

@@ -1,7 +1,7 @@
 """Readers of quantized weights: one for each checkpoint packing.
 
-All return int8 values [outputs, inputs] around zero, or fp8, scales and zero points. Called by
-`yaie.models.quantization.quantized_model`.
+All return int8 values [outputs, inputs] around zero, fp8 or codes of mxfp4, scales and zero points.
+Called by `yaie.models.quantization.quantized_model`, and for experts.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import safe_open
 
 from yaie.models.files.checkpoint import StoredTensor
-from yaie.models.quantization.checkpoint_layers import QuantizedLayer
 from yaie.models.quantization.dequantize_float import (
     scales_by_output,
     widen_float8,
     widen_mxfp4,
     widen_nvfp4,
 )
+from yaie.models.quantization.quantized_layers import QuantizedLayer
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 from yaie.models.quantization.tensor_shapes import damage_error
 
@@ -30,6 +30,9 @@ from yaie.models.quantization.tensor_shapes import damage_error
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
 # GPTQ's first format stores zero points minus one. A word's increment, by bits:
 _ONE_IN_EACH = {4: 0x11111111, 8: 0x01010101}
+# mxfp4's exponents in float32: the least, 2^-127, is subnormal.
+_MANTISSA_BITS = 23
+_LEAST_POWER = 0x00400000
 
 
 class _Changed:
@@ -43,6 +46,13 @@ class _Changed:
         first, number = self._tensor.first_row, self._tensor.num_rows
         read: torch.Tensor = self._found[first : None if number is None else first + number]
         return read.transpose(-1, -2).contiguous() if self._tensor.is_transposed else read
+
+
+class TensorReader(Protocol):
+    """Something that reads a checkpoint's tensors."""
+
+    def read(self, tensor: StoredTensor) -> torch.Tensor:
+        """Return a tensor."""
 
 
 class TensorFiles:
@@ -82,7 +92,7 @@ class TensorFiles:
         return self._open[tensor.file]
 
 
-def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
+def read_quantized(layer: QuantizedLayer, files: TensorReader) -> QuantizedWeight:
     """Return a layer's quantized weight. With `layer.group_of_input`, groups are not contiguous.
 
     Raises `ModelUnsupported` for non-finite scales and out-of-range values.
@@ -92,6 +102,7 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
         "pack-quantized": _read_packed,
         "awq": _read_awq,
         "float8": _read_float8,
+        "mxfp4": _read_mxfp4,
     }
     values, scales, zeros = reader.get(layer.format.layout, _read_gptq)(layer, files)
     scales = scales.float().expand(layer.num_outputs, layer.num_groups).contiguous()
@@ -104,7 +115,7 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
     return QuantizedWeight(layer.format.bits, values.contiguous(), scales, zeros)
 
 
-def read_kept(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
+def read_kept(layer: QuantizedLayer, files: TensorReader) -> QuantizedWeight:
     """Return the weight for a layer that stays quantized, with its inputs in group order."""
     weight = read_quantized(layer, files)
     if layer.group_of_input is None:
@@ -114,7 +125,9 @@ def read_kept(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
     return replace(weight, values=values, order=order.int())
 
 
-def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:
+def read_dequantized(
+    layer: QuantizedLayer, files: TensorReader, dtype: torch.dtype
+) -> torch.Tensor:
     """Return a layer's dequantized weights [outputs, inputs] in `dtype`.
 
     Experts in one tensor: [experts, outputs, inputs], and [experts, inputs, outputs] from mxfp4.
@@ -138,7 +151,7 @@ def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dty
 
 def _read_nvfp4(
     layer: QuantizedLayer,
-    files: TensorFiles,
+    files: TensorReader,
     values: torch.Tensor,
     scales: torch.Tensor,
     dtype: torch.dtype,
@@ -153,7 +166,7 @@ def _read_nvfp4(
 _Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]  # values, scales, zero points
 
 
-def _read_int(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+def _read_int(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     values = files.read(layer.tensors["weight"])
     if layer.format.bits == 4 and not -8 <= int(values.min()) <= int(values.max()) <= 7:
         raise damage_error(layer.name, "its 4-bit values exceed the range -8 to 7")
@@ -162,7 +175,7 @@ def _read_int(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     return values, _as_column(files.read(layer.tensors["weight_scale"])), points
 
 
-def _read_packed(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+def _read_packed(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     bits = layer.format.bits
     values = _unpack(files.read(layer.tensors["weight_packed"]), bits)[:, : layer.num_inputs]
     stored = layer.tensors.get("weight_zero_point")
@@ -174,7 +187,7 @@ def _read_packed(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     return values, _as_column(files.read(layer.tensors["weight_scale"])), zeros
 
 
-def _read_gptq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+def _read_gptq(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     bits = layer.format.bits
     values = _unpack(files.read(layer.tensors["qweight"]).T.contiguous(), bits)
     words = files.read(layer.tensors["qzeros"])
@@ -186,19 +199,27 @@ def _read_gptq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     return values, files.read(layer.tensors["scales"]).T, zeros.T
 
 
-def _read_awq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+def _read_awq(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     values, zeros = (
         _in_order(_unpack(files.read(layer.tensors[part]), 4)) for part in ("qweight", "qzeros")
     )
     return values.T, files.read(layer.tensors["scales"]).T, zeros.T
 
 
-def _read_float8(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+def _read_float8(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     """Return values in e4m3. NaN is refused: kernels take its bits for a number."""
     values, scales = (files.read(layer.tensors[part]) for part in ("values", "scales"))
     if bool((values.view(torch.uint8) & 0x7F == 0x7F).any()):
         raise damage_error(layer.name, "its values are not finite")
     return values, scales_by_output(layer.name, scales, len(values), layer.format.block), None
+
+
+def _read_mxfp4(layer: QuantizedLayer, files: TensorReader) -> _Parts:
+    """Return codes and powers of two; an exponent that is not a number gives infinity."""
+    pairs, exponents = (files.read(layer.tensors[part]) for part in ("values", "scales"))
+    codes = torch.stack((pairs & 0xF, pairs >> 4), dim=-1).view(len(pairs), -1)
+    bits = exponents.int() << _MANTISSA_BITS
+    return codes, torch.where(bits == 0, _LEAST_POWER, bits).view(torch.float32), None
 
 
 def _unpack(words: torch.Tensor, bits: int) -> torch.Tensor:
