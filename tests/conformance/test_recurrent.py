@@ -22,6 +22,7 @@ from yaie.base.queries import ExplainPrompt, Explanation
 from yaie.base.types import GenerationRequest, SamplingParams
 from yaie.cli.failures import show_failure
 from yaie.engine.core import EngineCore
+from yaie.server.explain.explanation import reason_for
 
 _BY_DEFAULT = {"qwen3.5", "lfm2"}
 _NATIVE = {"qwen3.5", "qwen3.5-vision", "olmo-hybrid"}
@@ -164,4 +165,18 @@ def test_an_explanation_names_the_missing_state(recurrent: RecurrentSubject) -> 
     found = core.answer(ExplainPrompt((*shared, 112, 113)))
     assert isinstance(found, Explanation)
     assert (found.num_held, found.cause) == (0, "no_state")
+    assert reason_for(found.cause, found).startswith("resumed at 0 of 100 held tokens: no later")
+    core.close()
+
+
+def test_a_chat_resumes_at_the_borders_of_its_messages(recurrent: RecurrentSubject) -> None:
+    """The end token of the model ends a message; no prompt has parted there before."""
+    core = recurrent.core(num_slots=2000)
+    (end,) = core.info.eos_token_ids
+    system, question = tuple(range(3, 53)), tuple(range(53, 83))
+    run(core, ask("first", (*system, end, 5, *question, end, 6), max_tokens=4))
+    other = run(core, ask("other", (*system, end, 5, 90, 91, 92)))
+    assert other.last("other").num_cached_tokens == len(system) + 1
+    edited = run(core, ask("edited", (*system, end, 5, *question, end, 7)))
+    assert edited.last("edited").num_cached_tokens == len(system) + len(question) + 3
     core.close()

@@ -62,7 +62,15 @@ class StatefulScheduler(WatchedScheduler):
 class StateBench(Bench):
     """A bench of a model with recurrent layers; some steps fail."""
 
-    def __init__(self, rng: random.Random, *, num_slots: int, num_states: int, rows: int) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        *,
+        num_slots: int,
+        num_states: int,
+        rows: int,
+        turn_ends: tuple[int, ...] = (),
+    ) -> None:
         super().__init__(num_slots=num_slots, max_step_rows=rows, max_running=MAX_RUNNING)
         self.rng = rng
         self.model = StatefulModel(num_slots, num_states)
@@ -72,6 +80,7 @@ class StateBench(Bench):
             max_step_rows=rows,
             max_running=MAX_RUNNING,
             num_states=num_states,
+            turn_ends=turn_ends,
         )
         self.num_failed_steps = 0
 
@@ -112,6 +121,7 @@ def run_schedule(seed: int) -> StateBench:
         num_slots=longest + max_new + rng.choice([0, 60, 200]),
         num_states=rng.choice([MAX_RUNNING, MAX_RUNNING + 2, 30]),
         rows=rng.choice([3, 5]),  # fewer than may run: the first need not progress in each step
+        turn_ends=rng.choice([(), (0,)]),
     )
     known: list[list[int]] = [[1]]
     for number in range(rng.randint(3, 12)):

@@ -106,6 +106,7 @@ class EngineCore:
             aging=config.priority_aging,
             max_draft_tokens=config.max_draft_tokens,
             num_states=loaded.num_states,
+            turn_ends=loaded.metadata.eos_token_ids,
         )
         self.adapters = EngineAdapters(executor.adapted)
         self.adapters.load_all(config.lora)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from array import array
 from collections.abc import Hashable
+from collections.abc import Sequence as SequenceOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Request:
         "arrival",
         "arrived_at",
         "arrived_s",
+        "borders",
         "call",
         "is_whole",
         "max_new_tokens",
@@ -100,6 +102,7 @@ class Request:
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.is_whole = is_whole  # one step computes the whole prompt: its tokens see all others
+        self.borders: SequenceOf[int] | None = None  # of messages, found when they are needed
         self.max_new_tokens = max_new_tokens  # for each sequence
         # Emptied when the last of them has ended.
         self.sequences: list[Sequence] = (

@@ -49,8 +49,12 @@ class Scheduler:
         folding: FoldingCost | None = None,
         max_draft_tokens: int = 0,
         num_states: int = 0,
+        turn_ends: SequenceOf[int] = (),
     ) -> None:
-        """`clock` returns seconds: for sequence timings and the service rate."""
+        """`clock` returns seconds: for sequence timings and the service rate.
+
+        `turn_ends`: tokens that end a message.
+        """
         self.tree = tree
         self.max_step_rows = max_step_rows
         self.max_running = max_running
@@ -65,7 +69,7 @@ class Scheduler:
         self.states: SequenceStates | None = None  # of a model with recurrent layers
         if num_states:
             tree.states = NodeStates(num_states)
-            self.states = SequenceStates(tree, tree.states)
+            self.states = SequenceStates(tree, tree.states, turn_ends)
         live = self._live = self._make_live()
         self.running, self.suspended = live.running, live.suspended
         self._admission = Admission(

@@ -9,14 +9,16 @@ their own: the slots that no running sequence needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from yaie.base.errors import InvariantViolated
 from yaie.kvcache.node import Node
 
 NO_STATE = -1  # instead of a slot: a state of zeros
-_COMPARED = 16  # oldest checkpoints, of which the one that saves least is evicted
+STATE_INTERVAL = 512  # tokens between the checkpoints of a long path
+_INNER_SHARE = 8  # about one in so many next requests resumes before a path's last state
+_HALF_WORTH = 512  # rows that are worth as many checkpoints of age as there are slots
+_NEAR = 16  # tokens before a branch, for which a state serves it
 
 
 class Checkpoint(NamedTuple):
@@ -35,7 +37,12 @@ class NodeStates:
         self._free = list(range(num_slots))[::-1]
         self._holders = [0] * num_slots
         self._by_node: dict[Node, dict[int, int]] = {}  # slots by offset
-        self._places: dict[int, Checkpoint] = {}  # by slot, latest use last
+        self._places: dict[int, Checkpoint] = {}  # by slot
+        self._clock = 0  # checkpoints made and used
+        self._used_at: dict[int, int] = {}  # by slot
+        self._ranks: dict[int, float] = {}  # by slot, the lowest is evicted first
+        self._spaced: set[int] = set()  # slots of checkpoints at intervals
+        self._surplus: dict[int, None] = {}  # those that are evicted first
 
     def __len__(self) -> int:
         """Return the number of checkpoints."""
@@ -93,8 +100,11 @@ class NodeStates:
         """Return True if there is a checkpoint just there."""
         return offset in self._by_node.get(node, ())
 
-    def keep(self, node: Node, offset: int, slot: int) -> None:
-        """Make a held slot a checkpoint; it keeps the caller's hold. A second one is released."""
+    def keep(self, node: Node, offset: int, slot: int, *, is_spaced: bool = False) -> None:
+        """Make a held slot a checkpoint; it keeps the caller's hold. A second one is released.
+
+        `is_spaced`: it is kept for its interval alone.
+        """
         if self.has(node, offset):
             self.release(slot)
         elif slot in self._places:
@@ -102,6 +112,23 @@ class NodeStates:
         else:
             self._by_node.setdefault(node, {})[offset] = slot
             self._places[slot] = Checkpoint(node, offset)
+            self.note_use(slot)
+            if is_spaced:
+                self._spaced.add(slot)
+                self._thin(node, (node.start + offset) // STATE_INTERVAL)
+
+    def _thin(self, node: Node | None, last: int) -> None:
+        """Have some checkpoints at intervals above the `last` one evicted first.
+
+        The rest are at distances that double: number n stays while the last one is at most n + 2 *
+        d, if d is the largest power of two that divides n.
+        """
+        while node is not None:
+            for offset, slot in self._by_node.get(node, {}).items():
+                number = (node.start + offset) // STATE_INTERVAL
+                if slot in self._spaced and last - number > 2 * (number & -number):
+                    self._surplus[slot] = None
+            node = node.parent
 
     def drop_path(self, node: Node | None) -> None:
         """Drop every checkpoint from a node up to its root."""
@@ -112,9 +139,11 @@ class NodeStates:
 
     def note_use(self, slot: int) -> None:
         """Make a checkpoint the latest used."""
-        place = self._places.pop(slot, None)
-        if place is not None:
-            self._places[slot] = place
+        self._surplus.pop(slot, None)
+        if slot in self._places:
+            self._clock += 1
+            self._used_at[slot] = self._clock
+            self._ranks[slot] = self._rank(slot)
 
     def checkpoints(self) -> Iterator[tuple[Node, int, int]]:
         """Yield node, offset and slot of each checkpoint."""
@@ -123,21 +152,41 @@ class NodeStates:
                 yield node, offset, slot
 
     def _evict(self) -> bool:
-        """Drop one of the oldest checkpoints, the one whose loss costs the fewest rows."""
+        """Drop a surplus checkpoint, else the one of the lowest rank."""
         # A slot that a running sequence holds too would not become free.
-        alone = (each for each in self._places.items() if self._holders[each[0]] == 1)
-        oldest = list(islice(alone, _COMPARED))
-        if not oldest:
-            return False
-        places = (place for _, place in oldest)
-        self._drop(*min(places, key=self._count_saved))
+        victim = next((slot for slot in self._surplus if self._holders[slot] == 1), NO_STATE)
+        while victim == NO_STATE:
+            alone = (slot for slot in self._places if self._holders[slot] == 1)
+            lowest = min(alone, key=self._ranks.__getitem__, default=NO_STATE)
+            if lowest == NO_STATE:
+                return False
+            before, self._ranks[lowest] = self._ranks[lowest], self._rank(lowest)
+            if self._ranks[lowest] <= before:  # else states above it have been evicted meanwhile
+                victim = lowest
+        self._drop(*self._places[victim])
         self.num_evicted += 1
         return True
 
-    def _count_saved(self, place: Checkpoint) -> int:
-        """Count the tokens from the checkpoint above to this one."""
-        position = place.node.start + place.offset
-        return position - self.find(place.node, place.offset, position - 1)[0]
+    def _rank(self, slot: int) -> float:
+        """Return the last use, later by the checkpoint's worth: by two rounds of slots at most."""
+        worth = self._worth(self._places[slot])
+        return self._used_at[slot] + 2 * self.num_slots * worth / (worth + _HALF_WORTH)
+
+    def _worth(self, place: Checkpoint) -> float:
+        """Return about how many rows a checkpoint saves the next request that comes to its path.
+
+        Most requests continue a path at its end or leave it where others did.
+        """
+        node, offset = place
+        position = node.start + offset
+        saved = position - self.find(node, offset, position - 1)[0]
+        if not node.children:
+            # The last but one too: the next turn may lack the answer's reasoning.
+            is_last = sum(each > offset for each in self._by_node[node]) < 2
+            return saved if is_last else saved / _INNER_SHARE
+        if len(node.tokens) - offset >= _NEAR or len(node.children) < 2:
+            return saved / _INNER_SHARE
+        return saved * (len(node.children) - 1) / (len(node.children) + 1)
 
     def _drop(self, node: Node, offset: int) -> None:
         held = self._by_node[node]
@@ -145,6 +194,9 @@ class NodeStates:
         if not held:
             del self._by_node[node]
         del self._places[slot]
+        del self._used_at[slot], self._ranks[slot]
+        self._spaced.discard(slot)
+        self._surplus.pop(slot, None)
         self.release(slot)
 
     # -- hooks of the tree ----------------------------------------------------------------------
@@ -177,7 +229,7 @@ class NodeStates:
 
     def _move(self, slot: int, node: Node, offset: int) -> None:
         self._by_node.setdefault(node, {})[offset] = slot
-        self._places[slot] = Checkpoint(node, offset)  # keeps its place in the order
+        self._places[slot] = Checkpoint(node, offset)
 
     def check(self, nodes: list[Node]) -> None:
         """Raise `InvariantViolated` if checkpoints and slots disagree with the tree's nodes."""
@@ -189,6 +241,8 @@ class NodeStates:
                 raise InvariantViolated(f"state slot {slot} is not where its node says")
         if len(self._places) != sum(len(held) for held in self._by_node.values()):
             raise InvariantViolated("a checkpoint has no node")
+        if not self._surplus.keys() <= self._spaced <= self._places.keys():
+            raise InvariantViolated("a state at an interval is no checkpoint")
         free = [slot for slot in range(self.num_slots) if not self._holders[slot]]
         if sorted(self._free) != free:
             raise InvariantViolated("the free state slots are not those without a holder")

@@ -2,25 +2,23 @@
 
 A running sequence holds a state at a position of its path; its next rows start there. Tokens behind
 the deepest state are computed again, cached or not. A step leaves states where later prompts may
-part: at the last token of each prompt, at the tree's branches, and at regular intervals. Used by
-the scheduler; pure.
+part (`state_places.py`). Used by the scheduler; pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence as SequenceOf
 from typing import NamedTuple
 
 from yaie.attention.plan import RowSelection, StepPlan
 from yaie.attention.state_chains import StateChain
 from yaie.base.errors import InvariantViolated
 from yaie.engine.request import PooledPass, PromptPass, Sequence
+from yaie.engine.step.state_places import find_borders, find_places
 from yaie.kvcache.node import Node
 from yaie.kvcache.node_states import NO_STATE, NodeStates
 from yaie.kvcache.radix_tree import RadixTree
-
-STATE_INTERVAL = 512  # tokens
-_LEAST_GAIN = 16  # tokens that a state at a branch saves a later prompt
 
 _Place = tuple[Node, int]  # the state after the first tokens of a node
 
@@ -33,13 +31,16 @@ class _Held(NamedTuple):
 class SequenceStates:
     """The states of running sequences. A slot is written only while one step alone holds it."""
 
-    def __init__(self, tree: RadixTree, nodes: NodeStates) -> None:
+    def __init__(self, tree: RadixTree, nodes: NodeStates, turn_ends: SequenceOf[int] = ()) -> None:
+        """`turn_ends`: tokens that end a message."""
         self._tree = tree
+        self._turn_ends = turn_ends
         self.nodes = nodes
         self._held: dict[Sequence, _Held] = {}
         self._reached: dict[Sequence, tuple[int, int]] = {}  # rows' first and end position
         self._pending: dict[Sequence, _Held] = {}  # once the step has succeeded
-        self._checkpoints: list[tuple[_Place, int]] = []  # likewise
+        # Likewise: with their slots, and True at intervals alone.
+        self._checkpoints: list[tuple[_Place, int, bool]] = []
 
     # -- a step's rows --------------------------------------------------------------------------
 
@@ -105,13 +106,14 @@ class SequenceStates:
         """Return the chains of a step's rows, and take the slots for their end states."""
         starts: dict[_Place, int] = {}  # by first row
         ends: dict[_Place, list[Sequence]] = {}
-        wanted: set[_Place] = set()
+        wanted: dict[_Place, bool] = {}
         for sequence, (first, end) in self._reached.items():
             assert sequence.cursor is not None
             path = self._tree.path(sequence.cursor)
             starts.setdefault(_row_at(path, first), self._held[sequence].slot)
             ends.setdefault(_place_at(path, end), []).append(sequence)
-            wanted.update(self._wanted(sequence, path, first, end))
+            for place, is_spaced in self._wanted(sequence, path, first, end):
+                wanted[place] = wanted.get(place, True) and is_spaced
         chains, chain_at = _cut(selection, plan, {*ends, *wanted}, starts)
         targets = self._take_slots(ends, wanted)
         for place, slot in targets.items():
@@ -121,25 +123,30 @@ class SequenceStates:
 
     def _wanted(
         self, sequence: Sequence, path: list[Node], first: int, end: int
-    ) -> Iterable[_Place]:
-        """Yield the places of a sequence's rows at which a state should stay."""
-        last_of_prompt = len(sequence.request.prompt) - 1
-        positions = [*range(first // STATE_INTERVAL * STATE_INTERVAL, end + 1, STATE_INTERVAL)]
-        positions.append(last_of_prompt)
-        above = first
-        for node in path:
-            if node.end > end:
-                break
-            if node.end - above >= _LEAST_GAIN and node.children and len(node.children) > 1:
-                positions.append(above := node.end)
-        for position in positions:
-            if first < position <= end:
+    ) -> Iterator[tuple[_Place, bool]]:
+        """Yield the places of a sequence's rows that get a checkpoint, and True at intervals."""
+        request = sequence.request
+        if request.borders is None:
+            request.borders = find_borders(request.prompt, self._turn_ends)
+        above = 0
+        if first:
+            above, _ = self.nodes.find(*_place_at(path, first), first)
+        found = find_places(
+            path,
+            first,
+            end,
+            above=above,
+            num_prompt=len(request.prompt),
+            borders=request.borders,
+        )
+        for is_spaced, positions in enumerate(found):
+            for position in positions:
                 place = _place_at(path, position)
                 if not self.nodes.has(*place):
-                    yield place
+                    yield place, bool(is_spaced)
 
     def _take_slots(
-        self, ends: dict[_Place, list[Sequence]], wanted: set[_Place]
+        self, ends: dict[_Place, list[Sequence]], wanted: dict[_Place, bool]
     ) -> dict[_Place, int]:
         """Return the slots for end states.
 
@@ -160,28 +167,28 @@ class SequenceStates:
                 if index:
                     self.nodes.hold(slot)
                 self._pending[sequence] = _Held(node.start + offset, slot)
-        for place in wanted:
+        for place, is_spaced in wanted.items():
             if place in targets:
                 self.nodes.hold(targets[place])
             elif (slot := self.nodes.take()) != NO_STATE:
                 targets[place] = slot
             else:
                 continue
-            self._checkpoints.append((place, targets[place]))
+            self._checkpoints.append((place, targets[place], is_spaced))
         return targets
 
     def apply(self) -> None:
         """Take over the states that a successful step has left."""
         self._held.update(self._pending)
-        for (node, offset), slot in self._checkpoints:
-            self.nodes.keep(node, offset, slot)
+        for (node, offset), slot, is_spaced in self._checkpoints:
+            self.nodes.keep(node, offset, slot, is_spaced=is_spaced)
         self._forget_step()
 
     def discard(self) -> None:
         """Give up the states of a failed step; its sequences resume from checkpoints."""
         for held in self._pending.values():
             self.nodes.release(held.slot)
-        for _, slot in self._checkpoints:
+        for _, slot, _ in self._checkpoints:
             self.nodes.release(slot)
         self._forget_step()
 

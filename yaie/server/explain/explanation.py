@@ -19,8 +19,8 @@ _NUM_BEFORE = 12
 
 _REASONS = {
     None: "every token that a cache can save is held; only the last is computed",
-    "no_state": "these tokens are held, without a state of the recurrent layers to resume from; "
-    "this prompt leaves one where it parts",
+    "no_state": "resumed at {cached:,} of {held:,} held tokens: no later state of the recurrent "
+    "layers is held; this prompt leaves one where it parts",
     "not_computed_yet": "another request computes these tokens now; they are held in a moment",
     "evicted": "these tokens were held, and have lost their slots",
     "other_namespace": "these tokens are held in another namespace of this key",
@@ -47,12 +47,18 @@ def explain(
         prompt_tokens=found.num_tokens,
         cached_tokens=min(found.num_held, last),
         cause=cause,
-        reason=_REASONS[cause],
+        reason=reason_for(cause, found),
         changed=list(changed) if cause == "template_changed" else [],
         divergence=place,
         eviction=_eviction(found),
         cached_tokens_elsewhere=min(found.num_held_elsewhere, last),
     )
+
+
+def reason_for(cause: Cause | None, found: Explanation) -> str:
+    """Return a cause in words."""
+    cached = min(found.num_held, found.num_tokens - 1)
+    return _REASONS[cause].format(cached=cached, held=found.num_known)
 
 
 def _divergence(prompt: ExplainedPrompt, found: Explanation) -> Divergence:
