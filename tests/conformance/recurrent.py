@@ -49,6 +49,17 @@ _MAMBA = {
 _FALCON_H1 = {**_MAMBA, "mamba_d_ssm": 64, "mamba_n_heads": 4}
 _GROUP_NORMS = {"mamba_n_groups": 2, "mamba_rms_norm": True}
 
+_GRANITE = {
+    **_MAMBA,
+    "mamba_expand": 2,
+    "layer_types": ["mamba"] * (LAYERS - 1) + ["attention"],
+}
+_GRANITE_DENSE = _GRANITE | {
+    "num_local_experts": 0,
+    "num_experts_per_tok": 0,
+    "shared_intermediate_size": 64,
+}
+
 
 class _Slow(Case):
     """A case whose recurrent layers forget slowly."""
@@ -121,14 +132,20 @@ RECURRENT: tuple[RecurrentCase, ...] = (
         "granite-hybrid-mamba",
         "GraniteMoeHybridForCausalLM",
         "Mamba 2, experts",
-        {
-            **_MAMBA,
-            "mamba_expand": 2,
-            "layer_types": ["mamba"] * (LAYERS - 1) + ["attention"],
-            "num_local_experts": 4,
-            "num_experts_per_tok": 2,
-            "shared_intermediate_size": 32,
-        },
+        _GRANITE
+        | {"num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 32},
+    ),
+    RecurrentCase(
+        "granite-hybrid-dense",
+        "GraniteMoeHybridForCausalLM",
+        "without experts",
+        _GRANITE_DENSE,
+    ),
+    RecurrentCase(
+        "granite-hybrid-rope",
+        "GraniteMoeHybridForCausalLM",
+        "rotary positions",
+        _GRANITE_DENSE | {"position_embedding_type": "rope"},
     ),
     RecurrentCase(
         "nemotron-h",

@@ -25,7 +25,10 @@ from yaie.engine.core import EngineCore
 from yaie.server.explain.explanation import reason_for
 
 _BY_DEFAULT = {"qwen3.5", "lfm2"}
-_NATIVE = {"qwen3.5", "qwen3.5-vision", "olmo-hybrid"}
+_NATIVE = {
+    *("qwen3.5", "qwen3.5-vision", "olmo-hybrid", "lfm2", "bamba"),
+    *("granite-hybrid-dense", "granite-hybrid-rope"),
+}
 
 
 def _marked(case: Case) -> object:

@@ -26,7 +26,7 @@ from yaie.engine.execution.executor_choice import choose_executor
 from yaie.kernels.library_search import load
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
-from yaie.models.native import decoder_structure, numerics_check
+from yaie.models.native import decoder_recognition, numerics_check
 from yaie.models.native import native_decoder as rewrite
 from yaie.models.native.decoder_structure import NotRecognised
 from yaie.models.native.native_structure import recognise_native, require_plain_attention
@@ -152,7 +152,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
 ) -> None:
     """Queries scaled by their position, in a structure that hides it."""
     loaded = load_case("ministral3", tmp_path)
-    monkeypatch.setattr(decoder_structure, "require_positions_in_tables_only", lambda _: None)
+    monkeypatch.setattr(decoder_recognition, "require_positions_in_tables_only", lambda _: None)
     with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
         choose_executor(loaded)
     monkeypatch.setattr(numerics_check, "far_plan", lambda _: None)

@@ -13,12 +13,12 @@ from typing import Any
 from yaie.attention.spec import AttentionSpec
 from yaie.models.fused.operations import HeadOperation, Rotary
 from yaie.models.fused.rotation import RotaryTables, rotation_of
+from yaie.models.native.decoder_recognition import recognise
 from yaie.models.native.decoder_structure import (
     DecoderParts,
     LayerParts,
     Norm,
     NotRecognised,
-    recognise,
 )
 
 
@@ -47,6 +47,8 @@ def recognise_for_a_gpu(
     found = decoder.attention_layers
     if len(found) < len(decoder.layers):
         raise NotRecognised("it has recurrent layers")
+    if decoder.rotary is None:
+        raise NotRecognised("it has no rotary positions")
     if len(specs) != len(found):
         raise NotRecognised(f"{len(found)} layers have {len(specs)} attentions")
     tables = RotaryTables(decoder.rotary, model.config, num_positions, decoder.embedding.weight)

@@ -2,16 +2,15 @@
 
 A decoder is a stack of layers with attention and an MLP: norms before or after both, RMS or layer
 norms, projections together or apart, with or without bias and norms of the heads, experts among the
-MLPs, recurrent layers instead of attention. `native_structure` and `fused_structure` accept what
-their decoders compute. A detail
-overlooked here shows in the comparison of logits with the original.
+MLPs, recurrent layers instead of attention. `decoder_recognition` finds the parts;
+`native_structure` and `fused_structure` accept what their decoders compute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -25,13 +24,10 @@ from yaie.models.quantization.quantized_weights import (
 
 ActivationName = Literal["silu", "gelu"]
 
-_LINEAR = (nn.Linear, QuantizedLinear)
+LINEAR = (nn.Linear, QuantizedLinear)
+DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 _NORM_TOLERANCE = 0.02  # in bfloat16
-_ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm"}
-_DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 _GATED = {"gate_proj", "up_proj", "gate_up_proj", "down_proj", "act_fn", "activation_fn"}
-_MIXERS = ("linear_attn",)  # recurrent layers
-_MLPS = ("mlp", "block_sparse_moe", "shared_mlp")  # a layer with several adds their outputs
 
 
 class NotRecognised(Exception):
@@ -124,36 +120,6 @@ def _weight_of(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch
     return module.quantized.dequantize(dtype)
 
 
-class _Places(NamedTuple):
-    """The names of a layer's norms, by their places."""
-
-    before_attention: str | None
-    after_attention: str | None
-    before_mlp: str | None
-    after_mlp: str | None
-
-
-# With a single norm, attention and MLP are parallel: both read it.
-_PLACES = (
-    _Places("input_layernorm", None, None, None),
-    _Places("input_layernorm", None, "post_attention_layernorm", None),
-    _Places("attention_layernorm", None, "feedforward_layernorm", None),
-    _Places(None, "post_attention_layernorm", None, "post_feedforward_layernorm"),
-    _Places(
-        "input_layernorm",
-        "post_attention_layernorm",
-        "pre_feedforward_layernorm",
-        "post_feedforward_layernorm",
-    ),
-    _Places(
-        "input_layernorm",
-        "post_self_attn_layernorm",
-        "post_attention_layernorm",
-        "post_mlp_layernorm",
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class LayerNorms:
     """The norms of a layer; those after an operation scale what is added to the residual."""
@@ -215,7 +181,7 @@ class DecoderParts:
     embedding_factor: float
     layers: tuple[LayerParts | RecurrentLayerParts, ...]
     final_norm: Norm
-    rotary: nn.Module
+    rotary: nn.Module | None  # None: no layer has positions
     head: nn.Linear | QuantizedLinear
     logit_factor: float
     logit_softcap: float | None
@@ -233,140 +199,47 @@ class DecoderParts:
         return self.head.weight.data_ptr() == self.embedding.weight.data_ptr()
 
 
-def recognise(model: Any) -> DecoderParts:
-    """Return the parts of a decoder. Raises `NotRecognised` at the first unknown module."""
-    base, head = getattr(model, "model", None), getattr(model, "lm_head", None)
-    layers = getattr(base, "layers", None)
-    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, _LINEAR):
-        raise NotRecognised("not a stack of layers below a linear head")
-    names = {name for name, _ in base.named_children()}
-    if odd := names ^ {"embed_tokens", "layers", "norm", "rotary_emb"}:
-        raise NotRecognised(
-            f"the decoder ({type(base).__name__}) differs in {', '.join(sorted(odd))}"
-        )
-    config = getattr(model, "config", None)
-    require_positions_in_tables_only(config)
-    if getattr(config, "clip_qkv", None) is not None:
-        raise NotRecognised("queries, keys and values are clipped (clip_qkv)")
-    # Families have one of the two.
-    factor = float(getattr(config, "logit_scale", None) or 1.0)
-    return DecoderParts(
-        embedding=base.embed_tokens,
-        embedding_factor=_embedding_factor_of(base),
-        layers=tuple(map(_layer, layers)),
-        final_norm=norm_of(base.norm),
-        rotary=base.rotary_emb,
-        head=head,
-        logit_factor=factor / float(getattr(config, "logits_scaling", None) or 1.0),
-        logit_softcap=getattr(config, "final_logit_softcapping", None),
-    )
-
-
-def _layer(layer: Any) -> LayerParts | RecurrentLayerParts:
-    names = {name for name, _ in layer.named_children()} - _DROPOUTS
-    mixers = [getattr(layer, name) for name in _MIXERS if name in names]
-    attention = getattr(layer, "self_attn", None)
-    if (attention is not None) + len(mixers) != 1:
-        raise NotRecognised(f"{type(layer).__name__} has no self_attn, or a recurrent layer too")
-    mlps = tuple(getattr(layer, name) for name in _MLPS if name in names)
-    found = names - {*_MLPS, *_MIXERS, "self_attn"}
-    places = next((each for each in _PLACES if set(each) - {None} == found), None)
-    if places is None or not mlps:
-        raise NotRecognised(f"{type(layer).__name__} has {', '.join(sorted(names))}")
-    _require_no_tensors(layer)
-    norms = LayerNorms(
-        *(None if name is None else norm_of(getattr(layer, name)) for name in places)
-    )
-    factor = float(getattr(layer, "residual_multiplier", 1.0))
-    is_parallel = len(found) == 1
-    if attention is None:
-        return RecurrentLayerParts(mixers[0], norms, is_parallel, _mlp(mlps), factor)
-    odd = sorted({name for name, _ in attention.named_children()} - _ATTENTION)
-    if odd:
-        raise NotRecognised(f"{type(attention).__name__} has {', '.join(odd)} besides projections")
-    _require_no_tensors(attention, but="sinks")
-    return LayerParts(
-        attention=attention,
-        norms=norms,
-        is_parallel=is_parallel,
-        query_norm=_head_norm(attention, "q_norm"),
-        key_norm=_head_norm(attention, "k_norm"),
-        qkv=_linears_of(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")),
-        output=_linears_of(attention, ("o_proj",)),
-        sinks=getattr(attention, "sinks", None),
-        mlp=_mlp(mlps),
-        residual_factor=factor,
-    )
-
-
-def require_positions_in_tables_only(config: Any) -> None:
-    """Require queries that are scaled alike at all positions.
-
-    Ministral 3 scales those beyond its original length. The comparison at the end of the context
-    would refuse the packed model, after the work of packing it.
-    """
-    table = getattr(config, "rope_parameters", None)
-    if isinstance(table, dict) and table.get("llama_4_scaling_beta"):
-        raise NotRecognised("queries are scaled by their position (llama_4_scaling_beta)")
-
-
-def _require_no_tensors(module: nn.Module, but: str | None = None) -> None:
-    for name, _ in _own_tensors(module):
-        if name != but:
-            raise NotRecognised(f"{type(module).__name__} has {name}")
-
-
-def _own_tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    yield from module.named_parameters(recurse=False)
-    yield from module.named_buffers(recurse=False)
-
-
-def _embedding_factor_of(base: Any) -> float:
-    """Return the factor of embeddings: of the decoder, or of a scaled embedding, as rounded."""
-    embedding = base.embed_tokens
-    factor = float(getattr(base, "embedding_multiplier", 1.0))
-    scale = getattr(embedding, "embed_scale", None)
-    return factor if scale is None else factor * float(scale.to(embedding.weight.dtype))
-
-
-def _linears_of(module: Any, *choices: Sequence[str]) -> LinearParts:
+def linears_of(module: Any, *choices: Sequence[str]) -> LinearParts:
     """Return the linear children of the first choice that a module has.
 
     Raises `NotRecognised`.
     """
     for names in choices:
         found = [getattr(module, name, None) for name in names]
-        parts = tuple(part for part in found if isinstance(part, _LINEAR))
+        parts = tuple(part for part in found if isinstance(part, LINEAR))
         if len(parts) == len(names):
             return LinearParts(parts)
     wanted = " or ".join("+".join(names) for names in choices)
     raise NotRecognised(f"{type(module).__name__} has no plain {wanted}")
 
 
-def _head_norm(attention: nn.Module, name: str) -> Norm | None:
-    module = getattr(attention, name, None)
-    return None if module is None or isinstance(module, nn.Identity) else norm_of(module)
-
-
-def _mlp(modules: tuple[nn.Module, ...]) -> GatedMlp | OtherMlps:
-    """Return a gated MLP in parts, and others as they are."""
-    found = gated_mlp_of(modules[0]) if len(modules) == 1 else None
-    return OtherMlps(modules) if found is None else found
-
-
 def gated_mlp_of(module: nn.Module) -> GatedMlp | None:
     """Return a gated MLP by its modules; None for any other module."""
     names = {name for name, _ in module.named_children()}
-    if not names or not names <= _GATED | _DROPOUTS:
-        return None
+    if not names or not names <= _GATED | DROPOUTS:
+        return _renamed_mlp_of(module, names)
     try:
         return GatedMlp(
-            _linears_of(module, ("gate_up_proj",), ("gate_proj", "up_proj")),
-            _linears_of(module, ("down_proj",)),
+            linears_of(module, ("gate_up_proj",), ("gate_proj", "up_proj")),
+            linears_of(module, ("down_proj",)),
             _activation_of(module),
         )
     except NotRecognised:
         return None
+
+
+def _renamed_mlp_of(module: Any, names: set[str]) -> GatedMlp | None:
+    """Return an MLP with the names of LFM2 or Granite 4.0; None for any other module."""
+    layers: tuple[Any, ...]
+    if names == {"w1", "w2", "w3"}:
+        layers = (module.w1, module.w3, module.w2)
+    elif names == {"activation", "input_linear", "output_linear"}:
+        layers = (module.input_linear, module.output_linear)
+    else:
+        return None
+    if not all(isinstance(each, LINEAR) for each in layers):
+        return None
+    return GatedMlp(LinearParts(layers[:-1]), LinearParts(layers[-1:]), "silu")
 
 
 def norm_of(module: nn.Module) -> Norm:

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from yaie.attention.spec import AttentionSpec
+from yaie.models.native.decoder_recognition import recognise
 from yaie.models.native.decoder_structure import (
     DecoderParts,
     GatedMlp,
@@ -22,7 +23,6 @@ from yaie.models.native.decoder_structure import (
     Norm,
     NotRecognised,
     RecurrentLayerParts,
-    recognise,
 )
 from yaie.models.native.packed_mixers import require_few_formats
 from yaie.models.native.recurrent_structure import recognise_mixer
@@ -122,6 +122,8 @@ def rotary_tables(
     `kind`: the layer type whose tables these are; None in models with one pair.
     """
     device = parts.embedding.weight.device
+    if parts.rotary is None:
+        return torch.empty(num_positions, 0), torch.empty(num_positions, 0)
     with torch.inference_mode():
         positions = torch.arange(num_positions, device=device)[None]
         arguments = () if kind is None else (kind,)
@@ -131,6 +133,8 @@ def rotary_tables(
 
 def rotary_kinds(parts: DecoderParts, config: Any) -> list[str | None]:
     """Return the layer type that chooses each layer's rotary tables."""
+    if parts.rotary is None:
+        return [None] * len(parts.layers)
     if "layer_type" in inspect.signature(parts.rotary.forward).parameters:
         return list(config.layer_types)
     return [None] * len(parts.layers)

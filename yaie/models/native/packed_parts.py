@@ -6,7 +6,6 @@ An MLP is two calls of the library, with its activation inside the first; a norm
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import torch
 from torch import nn
@@ -15,14 +14,12 @@ from yaie.kernels.decoder_structures import GATED, SET, Linear
 from yaie.kernels.library import Library
 from yaie.models.native.decoder_structure import (
     GatedMlp,
-    LinearParts,
     NotRecognised,
     gated_mlp_of,
     norm_of,
 )
 from yaie.models.native.packing import Packer
 from yaie.models.native.recurrent_layers import GroupNorm, GroupNormParts
-from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 
 class PackedNorm(nn.Module):
@@ -82,7 +79,7 @@ def pack_norms(model: nn.Module, library: Library) -> None:
 def pack_mlps(model: nn.Module, library: Library, packer: Packer, dtype: torch.dtype) -> None:
     """Replace a model's gated MLPs by packed ones; `dtype` is the model's."""
     for name, module in list(model.named_modules()):
-        found = gated_mlp_of(module) or _renamed_mlp(module)
+        found = gated_mlp_of(module)
         if found is None or len(found.gate_up.split_by_format()) > 1:
             continue
         if not _is_plain(module, found, dtype):
@@ -94,21 +91,6 @@ def pack_mlps(model: nn.Module, library: Library, packer: Packer, dtype: torch.d
             found.activation,
         )
         model.set_submodule(name, packed)
-
-
-def _renamed_mlp(module: Any) -> GatedMlp | None:
-    """Return an MLP with the names of LFM2 or Granite 4.0; None for any other module."""
-    names = {name for name, _ in module.named_children()}
-    layers: tuple[Any, ...]
-    if names == {"w1", "w2", "w3"}:
-        layers = (module.w1, module.w3, module.w2)
-    elif names == {"activation", "input_linear", "output_linear"}:
-        layers = (module.input_linear, module.output_linear)
-    else:
-        return None
-    if not all(isinstance(each, nn.Linear | QuantizedLinear) for each in layers):
-        return None
-    return GatedMlp(LinearParts(layers[:-1]), LinearParts(layers[-1:]), "silu")
 
 
 def _is_plain(module: nn.Module, parts: GatedMlp, dtype: torch.dtype) -> bool:
