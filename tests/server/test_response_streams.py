@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,11 +20,27 @@ from tests.server.scripted_client import error_script
 from tests.server.test_background import begin, hold
 from tests.server.test_responses import EVENT, URL, ask, events_of
 from yaie.base.errors import RequestError
+from yaie.server.responses_api import response_object
 from yaie.server.responses_api.client_tools import ClientTools
-from yaie.server.responses_api.output_items import OutputItems, replay
+from yaie.server.responses_api.output_items import Cuts, OutputItems, replay
 from yaie.text.output_parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 Events = list[dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def holds_no_other_request(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The events that a reader missed are written in threads: a long response has many."""
+    on_loop: list[bool] = []
+
+    def noted(document: dict[str, Any], cuts: Cuts) -> Iterator[dict[str, Any]]:
+        for event in replay(document, cuts):
+            on_loop.append(asyncio._get_running_loop() is not None)
+            yield event
+
+    monkeypatch.setattr(response_object, "replay", noted)
+    yield
+    assert not any(on_loop)
 
 
 def read(text: str) -> Events:
@@ -200,3 +219,16 @@ def test_the_events_of_items_are_put_together_once_more(
     document = {"id": "r", "status": "in_progress", "output": made.items()}
     again = list(replay(document, made.cuts()))[2:]
     assert again == events
+
+
+def test_the_replay_of_a_response_takes_linear_time() -> None:
+    def seconds(num_deltas: int) -> float:
+        items = OutputItems(ClientTools().find)
+        for _ in range(num_deltas):
+            deque(items.push([TextPart("word ")], [{"logprob": -1.0}]), maxlen=0)
+        document = {"status": "in_progress", "output": items.items()}
+        began_at = time.process_time()
+        assert sum(1 for _ in replay(document, items.cuts())) == num_deltas + 4
+        return time.process_time() - began_at
+
+    assert min(seconds(24_000) for _ in range(2)) < 30 * min(seconds(3_000) for _ in range(3))

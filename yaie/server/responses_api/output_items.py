@@ -266,10 +266,14 @@ def _items(output: list[Any], cuts: Cuts) -> Iterator[Event]:
         content = item["content"][0]
         text, logprobs = content["text"], content.get("logprobs", [])
         make = ReasoningPart if item["type"] == "reasoning" else TextPart
+        start = first = 0
         for num_characters, num_logprobs in sizes:
-            piece, text = text[:num_characters], text[num_characters:]
-            yield from made.push([make(piece)] if piece else [], logprobs[:num_logprobs])
-            logprobs = logprobs[num_logprobs:]
+            piece, of_piece = (
+                text[start : start + num_characters],
+                slice(first, first + num_logprobs),
+            )
+            yield from made.push([make(piece)] if piece else [], logprobs[of_piece])
+            start, first = start + num_characters, of_piece.stop
     if output and cuts.num_ended == len(output):
         yield from made.end(_ending(output[-1]["status"]))
 

@@ -95,9 +95,8 @@ class ResponseObject(GenerationReply):
         """Return a reader of the events with numbers above `after`, those to come included."""
         with self._lock:
             document = self._document("in_progress", self._items.items())
-            events = replay(document, self._items.cuts())
-            written = list(number_events(itertools.islice(events, self._num_events)))
-            follower = Follower(written[after + 1 :], skip=max(0, after + 1 - len(written)))
+            past = itertools.islice(replay(document, self._items.cuts()), self._num_events)
+            follower = Follower(number_events(past), self._num_events, skip=after + 1)
             self._followers.append(follower)
         return follower
 
@@ -110,8 +109,10 @@ class ResponseObject(GenerationReply):
             about = {"code": "response_ended", "message": message, "param": None}
             self._write([{"type": "error", **about}], is_end=True)
         else:
-            events = replay(self._last, self._items.cuts())
-            self._write(itertools.islice(events, self._num_events, None), is_end=True)
+            for follower in self._followers:
+                events = number_events(replay(self._last, self._items.cuts()))
+                follower.end(itertools.islice(events, self._num_events, None))
+            self._followers = []
 
     def opening(self) -> bytes:
         """Return the events `response.created` and `response.in_progress`."""

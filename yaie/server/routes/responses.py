@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from yaie.base.errors import InvalidRequest
@@ -16,7 +17,7 @@ from yaie.server.http.body import EVENTS, json_reply
 from yaie.server.http.http_errors import NotFound
 from yaie.server.responses_api.output_items import Cuts, replay
 from yaie.server.responses_api.response_object import ResponseObject, number_events
-from yaie.server.responses_api.response_store import StoreAccess
+from yaie.server.responses_api.response_store import Link, RunningResponse, StoreAccess
 from yaie.server.responses_api.responses_translation import (
     ResponseInProgress,
     count_response_tokens,
@@ -197,8 +198,13 @@ async def list_input_items(request: Request, response_id: str) -> Response:
     found = place.store.link(place.tenant, response_id) or running
     if found is None:
         raise _no_such_response(response_id)
+    return await run_in_threadpool(_list_items, found, request.query_params)
+
+
+def _list_items(found: Link | RunningResponse, query: Mapping[str, str]) -> Response:
+    """Return a page of the items; a long conversation has megabytes."""
     items: list[Any] = found.input_items()
-    page = take_page(items, request.query_params, lambda item: str(item["id"]))
+    page = take_page(items, query, lambda item: str(item["id"]))
     return json_reply(
         InputItems(
             data=page.items, first_id=page.first_id, last_id=page.last_id, has_more=page.has_more
