@@ -32,6 +32,12 @@ def test_an_unknown_code_keeps_its_side_of_the_fault(status: int, kind: type[Yai
     assert (type(back), back.code) == (kind, "a_new_code")
 
 
+def test_a_long_value_in_a_message_is_cut() -> None:
+    error = errors.ModelUnsupported(f"the name is {'x' * 10**6}; download it again")
+    assert len(error.message) < 4100
+    assert error.message.startswith("the name is") and error.message.endswith("download it again")
+
+
 def test_a_foreign_exception_is_a_failed_request() -> None:
     error = request_error(KeyError("a bug"))
     assert (error.status, error.code, error.param) == (500, "request_failed", None)

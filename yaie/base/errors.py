@@ -32,6 +32,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MAX_MESSAGE_CHARS = 4000
+
 
 @dataclass(frozen=True, slots=True)
 class RequestError:
@@ -65,6 +67,9 @@ class YaieError(Exception):
         code: str | None = None,
         retry_after_s: float | None = None,
     ) -> None:
+        if len(message) > MAX_MESSAGE_CHARS:  # with a value of a model's file or a body in it
+            half = MAX_MESSAGE_CHARS // 2
+            message = f"{message[:half]} … {message[-half:]}"
         super().__init__(message)
         self.message = message
         self.param = param

@@ -73,10 +73,13 @@ _OTHER_ROPE_NAMES = {"su": LONGROPE, "deepseek_yarn": "yarn"}
 _LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _ORIGINAL_LIMIT = "original_max_position_embeddings"
 # Fields used in calculations before transformers validates them.
+_LAYERS = ("num_hidden_layers", "n_layer")
 _SIZES = (
-    *("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"),
-    *("n_layer", "n_embd", "n_head", *_LIMITS, _ORIGINAL_LIMIT),
+    *("hidden_size", "num_attention_heads", "vocab_size"),
+    *(*_LAYERS, "n_embd", "n_head", *_LIMITS, _ORIGINAL_LIMIT),
 )
+_MOST_LAYERS = 4096  # transformers builds each one before it looks for the weights
+_LARGEST_SIZE = 2**31 - 1
 
 
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
@@ -85,6 +88,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     A wrapper has the entry of its text class.
     """
     _check_defaults(config)
+    _check_names(config)  # before they are looked up
     config = text_config(config)
     _check_names(config)
     encoder = find_encoder(config)
@@ -183,7 +187,8 @@ def _check_names(config: dict[str, Any]) -> None:
 def _check_numbers(config: dict[str, Any]) -> None:
     for field in _SIZES:
         size = config.get(field)
-        if size is not None and (type(size) is not int or size < 1):
+        largest = _MOST_LAYERS if field in _LAYERS else _LARGEST_SIZE
+        if size is not None and (type(size) is not int or not 0 < size <= largest):
             raise _damage_error(field, size, "not a size")
     for _, table in rope_tables(config):
         for field in ("factor", _ORIGINAL_LIMIT):
