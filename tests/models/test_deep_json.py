@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,16 @@ def test_a_deep_file_is_refused_in_one_line(
             assert "\n" not in error.message and len(error.message) < 500
             refused += 1
     assert refused or name in ("chat_template.json", "processor_config.json", "added_tokens.json")
+
+
+def test_a_pipe_or_a_device_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for name in ("pipe", "device"):
+        with pytest.raises(ValueError, match="not a file"):
+            json_reader.read_json_file(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        json_reader.read_json_file(tmp_path / "absent")
 
 
 def test_a_deep_header_of_weights_is_refused(tiny_model_dir: Path, tmp_path: Path) -> None:

@@ -11,7 +11,12 @@ MAX_BYTES = 256 * 1024**2  # the largest index of a published model has 0.1 % of
 
 
 def read_json_file(path: Path, *, unique_keys: bool = False) -> Any:
-    """Return the value in a JSON file. Raises `OSError`, and `ValueError` as `parse_json`."""
+    """Return the value in a JSON file. Raises `OSError`, and `ValueError` as `parse_json`.
+
+    A pipe or a device in the place of a file is a `ValueError`: it may never end.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError("it is not a file")
     with path.open("rb") as file:
         return parse_json(file.read(MAX_BYTES + 1), unique_keys=unique_keys)
 
