@@ -221,6 +221,34 @@ def test_the_events_of_items_are_put_together_once_more(
     assert again == events
 
 
+def test_readers_that_leave_are_forgotten_and_their_number_is_limited(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    goes_on = hold(engine, 1)
+    begun = begin(http)
+    running = http.app.state.stored_responses.running("", begun["id"])  # type: ignore[attr-defined]
+
+    async def leave() -> None:
+        reading = asyncio.create_task(anext(aiter(running.follow(-1))))
+        await asyncio.sleep(0.01)
+        assert len(running._followers) == 1
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+    async def follow_often() -> None:
+        for _ in range(response_object.MAX_READERS):
+            running.follow(-1)
+
+    http.portal.call(leave)  # type: ignore[union-attr]
+    assert not running._followers
+    http.portal.call(follow_often)  # type: ignore[union-attr]
+    refused = http.get(f"{URL}/{begun['id']}", params={"stream": "true"})
+    assert refused.status_code == 429, refused.text
+    goes_on.set()
+    while http.get(f"{URL}/{begun['id']}").json()["status"] != "completed":
+        pass
+    assert stream(http, begun["id"])[-1]["response"]["status"] == "completed"
+
+
 def test_the_replay_of_a_response_takes_linear_time() -> None:
     def seconds(num_deltas: int) -> float:
         items = OutputItems(ClientTools().find)

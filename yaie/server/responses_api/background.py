@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 
 from starlette.concurrency import run_in_threadpool
@@ -49,8 +49,19 @@ class Follower:
     Events of the past are written in threads, a few at a time: a long response has many.
     """
 
-    def __init__(self, past: Iterator[bytes], num_past: int, *, skip: int = 0) -> None:
-        """Begin with `past`, `num_past` events; skip the first `skip` of all events."""
+    def __init__(
+        self,
+        past: Iterator[bytes],
+        num_past: int,
+        *,
+        skip: int = 0,
+        at_close: Callable[[Follower], None],
+    ) -> None:
+        """Begin with `past`, `num_past` events; skip the first `skip` of all events.
+
+        `at_close` is called when the reader has all events, or leaves.
+        """
+        self._at_close = at_close
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._past = islice(past, skip, None)
@@ -81,12 +92,15 @@ class Follower:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the events in order."""
-        async for written in _in_threads(self._past):
-            yield written
-        while (event := await self._queue.get()) is not None:
-            yield event
-        async for written in _in_threads(self._rest):
-            yield written
+        try:
+            async for written in _in_threads(self._past):
+                yield written
+            while (event := await self._queue.get()) is not None:
+                yield event
+            async for written in _in_threads(self._rest):
+                yield written
+        finally:
+            self._at_close(self)
 
 
 async def _in_threads(events: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from yaie.base.errors import YaieError
+from yaie.base.errors import Overloaded, YaieError
 from yaie.base.types import TokenLogprobs
 from yaie.server.http.http_errors import ResponseCancelled, error_reply
 from yaie.server.replies.ended_call import EndedCall
@@ -32,6 +32,8 @@ from yaie.server.schemas.response_replies import (
 )
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
+
+MAX_READERS = 64  # of one response in progress
 
 
 class ResponseObject(GenerationReply):
@@ -92,13 +94,28 @@ class ResponseObject(GenerationReply):
         return msgspec.json.encode(self._finish("cancelled"))
 
     def follow(self, after: int) -> Follower:
-        """Return a reader of the events with numbers above `after`, those to come included."""
+        """Return a reader of the events with numbers above `after`, those to come included.
+
+        Raises `Overloaded` with too many readers: each one costs time at each event.
+        """
         with self._lock:
+            if len(self._followers) >= MAX_READERS:
+                raise Overloaded(
+                    f"{MAX_READERS} readers follow this response; end one of their streams, or GET "
+                    "it without stream"
+                )
             document = self._document("in_progress", self._items.items())
             past = itertools.islice(replay(document, self._items.cuts()), self._num_events)
-            follower = Follower(number_events(past), self._num_events, skip=after + 1)
+            follower = Follower(
+                number_events(past), self._num_events, skip=after + 1, at_close=self._forget
+            )
             self._followers.append(follower)
         return follower
+
+    def _forget(self, follower: Follower) -> None:
+        with self._lock:
+            if follower in self._followers:
+                self._followers.remove(follower)
 
     def _end_followers(self, ended: EndedCall) -> None:
         """Send followers the rest of a response that was not streamed, or that had no end."""
@@ -247,7 +264,7 @@ class ResponseObject(GenerationReply):
     def _write(self, events: Iterable[Event], *, is_end: bool = False) -> bytes:
         written = list(number_events(events, self._num_events))
         self._num_events += len(written)
-        for follower in self._followers:
+        for follower in [*self._followers]:  # one may leave meanwhile
             follower.send(written, is_end=is_end)
         if is_end:
             self._followers = []
