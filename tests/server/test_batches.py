@@ -7,6 +7,7 @@ import contextlib
 import errno
 import io
 import json
+import tempfile
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -480,6 +481,20 @@ def test_a_full_disk_at_the_end_of_a_batch_loses_no_result(
     assert not faults
     assert batch["status"] == "completed"
     assert len(lines_of(http, batch["output_file_id"])) == 2
+
+
+def test_a_full_temporary_folder_refuses_an_upload(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**options: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", fail)  # that a large upload moves into
+    form = {"file": ("x.jsonl", b"x" * 2 * 1024**2)}
+    refused = http.post("/v1/files", files=form, data={"purpose": "batch"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (500, "storage_failed")
+    monkeypatch.undo()
+    assert http.post("/v1/files", files=form, data={"purpose": "batch"}).status_code == 200
 
 
 def test_a_full_disk_only_delays_a_batch(http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

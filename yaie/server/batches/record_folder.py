@@ -96,6 +96,6 @@ def unwritable_disk(folder: Path) -> Iterator[None]:
         logger.error("cannot write below %s: %s", folder, error)
         raise RequestFailed(
             f"the server cannot store the file ({error.strerror or error}); free space on the disk "
-            "of its batch_dir, and send the request again",
+            "of its batch_dir and in its temporary folder, and send the request again",
             code=STORAGE_FAILED,
         ) from error

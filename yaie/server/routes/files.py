@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,6 +16,7 @@ from starlette.types import Message, Receive
 from yaie.base.errors import InvalidRequest
 from yaie.server.batches.batch_jobs import BatchJobs
 from yaie.server.batches.file_store import FORM_BYTES, MAX_FILES, Upload
+from yaie.server.batches.record_folder import unwritable_disk
 from yaie.server.http.body import NDJSON, json_reply
 from yaie.server.http.http_errors import NotFound, WrongMediaType
 from yaie.server.routes.list_pages import list_parameters, take_page
@@ -96,7 +100,9 @@ def _counting(receive: Receive, jobs: BatchJobs, upload: Upload) -> Receive:
 
 
 async def _store(request: Request, jobs: BatchJobs, upload: Upload) -> FileObject:
-    async with request.form(max_files=1, max_fields=16) as form:
+    async with contextlib.AsyncExitStack() as opened:
+        with unwritable_disk(Path(os.environ.get("TMPDIR", "/tmp"))):  # of a large file
+            form = await opened.enter_async_context(request.form(max_files=1, max_fields=16))
         file, purpose = form.get("file"), form.get("purpose")
         if not isinstance(file, UploadFile):
             raise InvalidRequest("the form has no file; send one as the field 'file'", param="file")
