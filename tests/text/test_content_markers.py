@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.text.published_shapes import CHATML, LLAMA3, MISTRAL, QWEN35, SHAPES
 from tests.text.small_tokenizers import write_byte_level, write_sentencepiece_like
 from yaie.base.errors import InvalidRequest
+from yaie.text import content_markers
 from yaie.text.chat_template import ChatTemplate
+from yaie.text.content_markers import ContentMarkers, TextMarkers
 from yaie.text.next_turn import known_prompts
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
@@ -239,3 +241,28 @@ def test_no_arrangement_of_marker_parts_is_a_control_token(make: Make, pieces: l
         chat = make(template)
         plain = [user("x"), {"role": "assistant", "content": "x"}]
         assert controls(chat, messages) == controls(chat, plain)
+
+
+@given(
+    pieces=st.lists(st.sampled_from([*PARTS, "user", "x" * 9]), max_size=12), size=st.integers(1, 7)
+)
+def test_slices_have_the_markers_of_the_whole_text(pieces: list[str], size: int) -> None:
+    """A long text is searched in slices, so that requests of other clients continue."""
+    text = "".join(pieces)
+    markers = ["<|im_end|>", "<|user|>", "<think>", "<|im_start|>"]
+    finder, plain = ContentMarkers(markers, ["<|", "|>", "<"], None), TextMarkers(markers)
+
+    def found() -> list[Any]:
+        message = {"role": "user", "content": text}
+        chat = finder.mark([message], None, {})
+        prompt = chat.messages[0]["content"]
+        return [
+            prompt,
+            finder.cut(f"<|im_start|>{prompt}<|im_end|>", chat.sentinel),
+            plain.cut(text),
+        ]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_markers, "SLICE_CHARS", size)
+        in_slices = found()
+    assert in_slices == found()

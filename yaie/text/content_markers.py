@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import Any
@@ -24,6 +24,7 @@ from yaie.text.plain_messages import Message
 
 _SENTINELS = [chr(code) for code in range(0xFDD0, 0xFDF0)]  # noncharacters of Unicode
 _NEVER = "(?!)"
+SLICE_CHARS = 2**16  # searched at once, a few milliseconds at worst
 # Words by which templates read messages and tools. They cannot be part of a marker alone.
 _READ_WORDS = frozenset(
     (
@@ -58,14 +59,18 @@ class ContentMarkers:
         known = sorted({marker for marker in markers if len(marker.strip()) > 1})
         self._thinking = thinking
         starts, middles = map(sorted, _completed_by(literals, known))
-        self._occurrence = re.compile(f"(?=({_any_of(known)}))")
+        self._occurrence = _SlicedPattern(f"(?=({_any_of(known)}))", known)
         glued = rf"\A(?:{_any_of(starts)}|(?:{_any_of(middles)})\Z)"
-        self._spot = re.compile(rf"(?={_any_of(known, chr(92) + 'Z')}|{glued})")
+        self._spot = _SlicedPattern(
+            rf"(?={_any_of(known, chr(92) + 'Z')}|{glued})", (*known, *starts, *middles)
+        )
         in_json = [sorted(map(_write_in_json, words)) for words in (known, starts, middles)]
         pattern = _any_of(in_json[0], '"')
         if starts:
             pattern += f'|"(?:{_any_of(in_json[1])}|(?:{_any_of(in_json[2])})")'
-        self._in_json = re.compile(pattern)
+        self._in_json = _SlicedPattern(
+            pattern, [f'"{word}"' for words in in_json for word in words]
+        )
 
     def mark(
         self,
@@ -83,7 +88,10 @@ class ContentMarkers:
         sentinel = _choose_sentinel("\n".join(texts))
 
         def change(text: str) -> str:
-            return text if text in _READ_WORDS else self._spot.sub(sentinel, text)
+            if text in _READ_WORDS:
+                return text
+            places = [0, *(found.start() for found in self._spot.matches(text)), len(text)]
+            return sentinel.join(text[begin:end] for begin, end in pairwise(places))
 
         return MarkedChat(
             [self._mark_message(message, change) for message in messages],
@@ -100,7 +108,7 @@ class ContentMarkers:
         clean = "".join(parts)
         spots = list(accumulate(map(len, parts[:-1])))
         cuts = set()
-        for found in self._occurrence.finditer(clean):
+        for found in self._occurrence.matches(clean):
             start, end = found.span(1)
             at = bisect_left(spots, start)
             if at < len(spots) and spots[at] < end:
@@ -110,7 +118,7 @@ class ContentMarkers:
 
     def _may_have_markers(self, contents: object) -> bool:
         try:
-            return self._in_json.search(msgspec.json.encode(contents).decode()) is not None
+            return any(self._in_json.matches(msgspec.json.encode(contents).decode()))
         except (TypeError, ValueError, RecursionError):
             return True  # contents that JSON cannot hold are searched one by one
 
@@ -144,16 +152,37 @@ class ContentMarkers:
         return [before, thinking.closer, after]
 
 
+class _SlicedPattern:
+    r"""Pattern of words, at which a search holds the interpreter lock for a slice at a time.
+
+    A match begins in its slice, and the search sees as many characters after the slice as the
+    longest word has. So `\Z` holds at the end of a text alone.
+    """
+
+    def __init__(self, pattern: str, words: Iterable[str]) -> None:
+        self._pattern = re.compile(pattern)
+        self._longest = max(map(len, words), default=0)
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text, in their order."""
+        for first in range(0, len(text), SLICE_CHARS):
+            behind = first + SLICE_CHARS
+            for found in self._pattern.finditer(text, first, behind + self._longest):
+                if found.start() >= behind:
+                    break
+                yield found
+
+
 class TextMarkers:
     """Finder of markers in plain texts, which are cut there, so that a tokenizer finds none."""
 
     def __init__(self, markers: Iterable[str]) -> None:
         known = sorted({marker for marker in markers if len(marker.strip()) > 1})
-        self._occurrence = re.compile(f"(?={_any_of(known)})")
+        self._occurrence = _SlicedPattern(f"(?={_any_of(known)})", known)
 
     def cut(self, text: str) -> tuple[str, ...]:
         """Return a text in pieces, the first character of each marker at the end of one."""
-        cuts = [found.start() + 1 for found in self._occurrence.finditer(text)]
+        cuts = [found.start() + 1 for found in self._occurrence.matches(text)]
         places = [0, *cuts, len(text)]
         return tuple(text[begin:end] for begin, end in pairwise(places))
 
