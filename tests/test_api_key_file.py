@@ -57,6 +57,13 @@ def test_a_wrong_file_is_an_error_without_its_keys(
     assert "sk-" not in failure.value.message
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    for text in ("first\nsecond\n", "ada first\r\nsecond"):
+        file.write_text(text, encoding="utf-8-sig")
+        assert set(Settings(api_key_file=str(file)).tenants_by_key()) == {"first", "second"}
+
+
 def test_the_secret_is_private_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     secret = installation_secret()

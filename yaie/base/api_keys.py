@@ -33,7 +33,7 @@ def tenants_by_key(listed: str | None, file: str | None) -> dict[str, str]:
 
 def _read_file(file: str) -> dict[str, str]:
     try:
-        text = Path(file).expanduser().read_text(encoding="utf-8")
+        text = Path(file).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise _wrong(f"{file} cannot be read ({reason}); name a readable file") from None
