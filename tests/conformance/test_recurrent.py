@@ -27,7 +27,8 @@ from yaie.server.explain.explanation import reason_for
 _BY_DEFAULT = {"qwen3.5", "lfm2"}
 _NATIVE = {
     *("qwen3.5", "qwen3.5-vision", "olmo-hybrid", "lfm2", "bamba"),
-    *("granite-hybrid-dense", "granite-hybrid-rope"),
+    *("granite-hybrid-dense", "granite-hybrid-rope", "granite-hybrid-mamba"),
+    *("qwen3.5-moe", "qwen3.5-moe-vision", "qwen3-next", "qwen3-next-heads"),
 }
 
 

@@ -21,7 +21,7 @@ from yaie.models.native.numerics_check import comparison_plan
 pytestmark = needs_library
 
 
-@pytest.mark.parametrize("name", ["cohere2", "qwen3-moe", "gpt2"])
+@pytest.mark.parametrize("name", ["cohere2", "deepseek-v3", "gpt2"])
 def test_a_model_that_transformers_runs_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"exact is set, .* llama, mistral") as caught:
         choose_executor(load_case(name, tmp_path), exact=True)
@@ -65,11 +65,12 @@ def test_a_pool_too_small_for_the_full_check_serves(tmp_path: Path) -> None:
     assert core.info.exact
 
 
-def test_exact_is_near_the_default(tmp_path: Path) -> None:
-    loaded = load_case("qwen3", tmp_path)
+@pytest.mark.parametrize("name", ["qwen3", "gpt-oss", "glm4-moe"])
+def test_exact_is_near_the_default(name: str, tmp_path: Path) -> None:
+    loaded = load_case(name, tmp_path)
     plan = comparison_plan(loaded)
     usual = choose_executor(loaded).execute(plan)
-    exact = choose_executor(load_case("qwen3", tmp_path), exact=True).execute(plan)
+    exact = choose_executor(load_case(name, tmp_path), exact=True).execute(plan)
     torch.testing.assert_close(exact, usual, atol=5e-5, rtol=5e-5)
 
 

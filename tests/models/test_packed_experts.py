@@ -108,7 +108,9 @@ def test_a_packed_model_serves_with_packed_experts(kind: str, tmp_path: Path) ->
     save(BY_NAME["qwen3-moe"], BY_NAME["qwen3-moe"].build(), tmp_path)
     loaded = load_model(config_for(tmp_path, kind))
     expected = logits_of(loaded)
-    found = choose_executor(load_model(config_for(tmp_path, kind))).execute(comparison_plan(loaded))
+    executor = choose_executor(load_model(config_for(tmp_path, kind)))
+    assert executor.name == "native"
+    found = executor.execute(comparison_plan(loaded))
     error = (found - expected).norm(dim=-1) / expected.norm(dim=-1)
     assert float(error.median()) < 0.02
 

@@ -24,7 +24,7 @@ from yaie.models.native.packed_linears import PackedLinear
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 CASE = {case.name: case for case in CASES}
-OTHERS = ["glm4", "gpt-oss", "starcoder2", "qwen3-moe", "cohere2", "opt", "gpt-neox"]
+OTHERS = ["glm4", "deepseek-v3", "starcoder2", "afmoe", "cohere2", "opt", "gpt-neox"]
 
 
 @needs_library

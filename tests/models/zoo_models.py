@@ -33,6 +33,7 @@ RECOGNISED = [
     "seed-oss",
     "gemma",
     *("gemma2", "gemma3", "olmo2", "olmo3", "exaone4"),  # norms after, or four a layer
+    *("qwen3-moe", "mixtral", "olmoe", "qwen2-moe", "glm4-moe", "gpt-oss"),  # experts
 ]
 RECOGNISED_FOR_A_GPU = ["glm", "ernie4-5"]  # the kernel library rotates halves only
 

@@ -41,6 +41,7 @@ STORES = {  # YaieStore
 SET = STORES["set"]
 MIXERS = {"none": 0, "recurrence": 1, "short_convolution": 2}  # YaieMixerKind
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
+SCORES = {"softmax": 0, "sigmoid": 1}  # YaieScores
 GATED_OF_EXPERTS = {**GATED, "clamped": STORES["gated_clamped"]}
 
 
@@ -127,6 +128,24 @@ class MixerCall(ctypes.Structure):
     ]
 
 
+class Mixture(ctypes.Structure):
+    """A layer's router and experts."""
+
+    _fields_: ClassVar = [
+        ("experts", Experts),
+        ("router", Linear),
+        ("choice_bias", ctypes.c_void_p),
+        ("shared_gate", ctypes.c_void_p),
+        ("num_chosen", ctypes.c_int64),
+        ("scores", ctypes.c_int32),
+        ("normalises", ctypes.c_int32),
+        ("num_groups", ctypes.c_int32),
+        ("chosen_groups", ctypes.c_int32),
+        ("factor", ctypes.c_float),
+        ("reserved", ctypes.c_float),
+    ]
+
+
 class DecoderLayer(ctypes.Structure):
     """A decoder layer, with norms before or after attention and MLP, and perhaps a mixer."""
 
@@ -156,6 +175,8 @@ class DecoderLayer(ctypes.Structure):
         ("activation", ctypes.c_int32),
         ("has_output_gates", ctypes.c_int32),
         ("attention_factor", ctypes.c_float),
+        ("mixture", ctypes.c_void_p),
+        ("sinks", ctypes.c_void_p),
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from yaie.kernels.attention_structures import POOL_DTYPES, Layer, SegmentStructure, Step, Write
 from yaie.kernels.decoder_structures import (
     MIXERS,
+    SCORES,
     STORES,
     WEIGHTS,
     AdapterLayer,
@@ -27,6 +28,7 @@ from yaie.kernels.decoder_structures import (
     LowRankPointers,
     Mixer,
     MixerCall,
+    Mixture,
 )
 from yaie.kernels.recurrent_structures import (
     Chain,
@@ -49,6 +51,7 @@ STRUCTURES: Mirrors = {
     "YaieLinear": Linear,
     "YaieExperts": Experts,
     "YaieExpertsCall": ExpertsCall,
+    "YaieMixture": Mixture,
     "YaieDecoderLayer": DecoderLayer,
     "YaieDecoder": Decoder,
     "YaieLowRank": LowRankPointers,
@@ -71,6 +74,7 @@ ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     "YaieWeights": WEIGHTS,
     "YaieStore": STORES,
     "YaieMixerKind": MIXERS,
+    "YaieScores": SCORES,
 }
 _KINDS = {"i": "integer", "u": "unsigned integer", "f": "float", "p": "pointer", "s": "structure"}
 

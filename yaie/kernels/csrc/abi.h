@@ -192,6 +192,28 @@ struct YaieMixerCall {
     YaieChains chains;
 };
 
+// How a router scores experts by its results.
+enum YaieScores : int32_t {
+    YAIE_SOFTMAX = 0,
+    YAIE_SIGMOID = 1,
+};
+
+// A mixture in a decoder layer: each row chooses the experts with the largest scores. The scores of
+// the chosen ones are their weights. A shared expert serves every row.
+struct YaieMixture {
+    YaieExperts experts;
+    YaieLinear router;         // float32, batch-invariant; an output for each expert
+    const float* choice_bias;  // [num_experts] added to scores for the choice only, or null
+    const float* shared_gate;  // [hidden] or null: sigmoid(x . gate) scales the shared expert
+    int64_t num_chosen;
+    int32_t scores;         // YaieScores
+    int32_t normalises;     // not 0: a row's weights are divided by their sum
+    int32_t num_groups;     // of neighbouring experts, of which rows choose some first; 1: none
+    int32_t chosen_groups;  // those with the largest sum of their two best experts
+    float factor;           // on the weights
+    float reserved;
+};
+
 // A decoder layer: h += norm(output(attention(norm(h)))); h += norm(down(act(gate) * up)(norm(h))).
 // Norms before and after are optional. A mixer comes instead of attention, or beside it.
 struct YaieDecoderLayer {
@@ -221,6 +243,9 @@ struct YaieDecoderLayer {
     // not 0: each query head is followed by a gate, whose sigmoid is a factor of the head's output
     int32_t has_output_gates;
     float attention_factor;  // as residual_factor, of attention
+    // Or null. The MLP above is the shared expert then, or empty.
+    const YaieMixture* mixture;
+    const float* sinks;  // [num_heads] or null
 };
 
 // A stack of layers, with the embedding below and the head above.

@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "attention.h"
+#include "experts.h"
 #include "pool.h"
 
 namespace yaie {
@@ -87,6 +88,10 @@ public:
         kMixed,
         kSpareInputs,
         kSpareStates,
+        kRouted,
+        kLogits,
+        kChosen,
+        kMixture,
         kPlaces
     };
 
@@ -104,6 +109,7 @@ public:
         slot_of_row = slots_.data();
     }
 
+    ExpertBuffers experts;
     std::vector<ThinTask> thin_tasks;
     const int64_t* slot_of_row = nullptr;  // [num_rows]; -1: cached already
 

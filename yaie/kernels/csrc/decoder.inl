@@ -1,4 +1,5 @@
-// Decoders. Needs: attention.inl, linear.inl and its companions, hadamard.inl, decoder.h.
+// Decoders. Needs: attention.inl, linear.inl and its companions, experts.inl, hadamard.inl,
+// decoder.h.
 //
 // Decoding one row computes little between the linear layers, and calls from Python would cost
 // more. So one call runs a step through all layers. Hidden states are float32 from the embedding to
@@ -266,73 +267,8 @@ static void embed_task(void* context, int64_t index, Scratch&) {
 
 static void beat(const Decoding& d) { __atomic_fetch_add(d.call.beats, 1, __ATOMIC_RELAXED); }
 
-// Compute the gated inputs of the last MLP layer, with adapters on gates and values: the layer
-// before it first without its activation.
-static void run_adapted_gates(Decoding& d, const YaieDecoderLayer& layer, const float* h,
-                              int64_t first_row, int64_t count, const Target& target) {
-    bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
-    int64_t inner = layer.down.num_inputs, stride = round_up(inner, kLanes) * 2;
-    YaieLinear wide = has_gate ? layer.gate : layer.gate_up;
-    if (has_gate)
-        stride = inner;
-    else
-        wide.num_outputs = (int32_t)stride;  // the padding too, so that panels are whole
-    float* raw = d.buffers.floats(DecoderBuffers::kGates, count * stride);
-    const float* normed = normed_linear(d.pool, d.buffers, wide, h, count, layer.mlp_norm,
-                                        layer.epsilon, Target{raw, stride, YAIE_SET, 0.0f});
-    RoundedRows rounded = rounded_inputs(d.buffers, wide, count, normed);
-    int64_t step = has_gate ? kLanes : kChunk;
-    ThinCall gates{normed, &rounded, 1.0f, d.decoder.hidden, stride, {}, 1, nullptr};
-    ThinCall values = gates;
-    gates.parts[0] = {&YaieAdapterLayer::gate, raw, nullptr, inner, step};
-    values.parts[0] = {&YaieAdapterLayer::up, has_gate ? target.y : raw + kLanes, nullptr, inner,
-                       step};
-    if (has_gate) values.y_stride = target.y_stride;
-    add_low_rank(d.pool, d.buffers, d.adapted, first_row, first_row + count, gates);
-    add_low_rank(d.pool, d.buffers, d.adapted, first_row, first_row + count, values);
-    GateCall call{raw, target, inner, count, has_gate ? raw : nullptr};
-    d.pool.run(gate_task, &call, (count + kRowsInThin - 1) / kRowsInThin);
-}
-
-static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, int64_t rows) {
-    int64_t width = d.decoder.hidden, inner = layer.down.num_inputs;
-    for (int64_t row = 0; row < rows; row += kRowsInMlp) {
-        int64_t count = rows - row < kRowsInMlp ? rows - row : kRowsInMlp;
-        float* gated = nullptr;
-        RoundedRows rounded{};
-        Target target{nullptr, inner, layer.activation, 0.0f};
-        bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
-        bool is_adapted =
-            d.adapted.has(row, row + count, {&YaieAdapterLayer::gate, &YaieAdapterLayer::up});
-        if (has_gate) target.store = YAIE_SET;
-        if constexpr (kHasBf16)
-            if (layer.down.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !has_gate) {
-                int64_t bytes = bf16_bytes(layer.down, count);
-                rounded = bf16_rows(layer.down, d.buffers.bytes(DecoderBuffers::kGated, bytes));
-                target.rounded = &rounded;
-            }
-        if (!target.rounded)
-            target.y = gated = d.buffers.floats(DecoderBuffers::kGated, count * inner);
-        float* h = hidden + row * width;
-        const float* normed = nullptr;
-        if (has_gate || !is_adapted)
-            normed = normed_linear(d.pool, d.buffers, layer.gate_up, h, count, layer.mlp_norm,
-                                   layer.epsilon, target);
-        bool is_silu = layer.activation == YAIE_GATED_SILU;
-        if (has_gate) target.store = is_silu ? YAIE_SILU_TIMES : YAIE_GELU_TIMES;
-        if (is_adapted)
-            run_adapted_gates(d, layer, h, row, count, target);
-        else if (has_gate && normed)
-            run_linear(d.pool, layer.gate, normed, width, count, target);
-        else if (has_gate)
-            normed_linear(d.pool, d.buffers, layer.gate, h, count, layer.mlp_norm, layer.epsilon,
-                          target);
-        AddedProducts products{&YaieAdapterLayer::down, gated, target.rounded, row};
-        add_linear(d, layer.down, products, count, h, layer.norm_after_mlp, layer.epsilon,
-                   layer.residual_factor);
-        beat(d);
-    }
-}
+#include "decoder_mlp.inl"
+#include "decoder_mixture.inl"
 
 // Results within a layer that are stored as bf16.
 struct Halves {

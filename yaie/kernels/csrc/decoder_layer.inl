@@ -1,4 +1,4 @@
-// A layer: attention, a mixer or both, then the MLP. Included by decoder.inl.
+// A layer: attention, a mixer or both, then the MLP or a mixture. Included by decoder.inl.
 
 // Run linear layers on the same normalized rows of x, with their results side by side; empty layers
 // are skipped. Return the rows, or null if they were rounded for `last`, which read them last.
@@ -97,6 +97,7 @@ static ProjectedRows run_layer_attention(Decoding& d, const YaieDecoderLayer& la
         }
     at.dtype = halves.queries ? YAIE_BFLOAT16 : YAIE_FLOAT32;
     at.queries = queries;
+    at.sinks = layer.sinks;
     at.query_row_stride = query_width;
     at.query_head_stride = at.key_width;
     at.output = output;
@@ -151,5 +152,5 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         add_linear(d, layer.output, products, rows, hidden, layer.norm_after_attention,
                    layer.epsilon, layer.attention_factor);
     }
-    run_mlp(d, layer, hidden, rows);
+    run_feed_forward(d, layer, hidden, rows);
 }

@@ -121,6 +121,10 @@ inline std::string describe_layout() {
                 YAIE_FIELD(reserved))
     YAIE_STRUCT(YaieExpertsCall, YAIE_FIELD(x), YAIE_FIELD(ids), YAIE_FIELD(weights), YAIE_FIELD(y),
                 YAIE_FIELD(num_rows), YAIE_FIELD(num_chosen))
+    YAIE_STRUCT(YaieMixture, YAIE_FIELD(experts), YAIE_FIELD(router), YAIE_FIELD(choice_bias),
+                YAIE_FIELD(shared_gate), YAIE_FIELD(num_chosen), YAIE_FIELD(scores),
+                YAIE_FIELD(normalises), YAIE_FIELD(num_groups), YAIE_FIELD(chosen_groups),
+                YAIE_FIELD(factor), YAIE_FIELD(reserved))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
                 YAIE_FIELD(norm_after_attention), YAIE_FIELD(norm_after_mlp),
                 YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(wide_query_norm),
@@ -128,7 +132,8 @@ inline std::string describe_layout() {
                 YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate), YAIE_FIELD(down),
                 YAIE_FIELD(attention), YAIE_FIELD(mixer), YAIE_FIELD(cosines), YAIE_FIELD(sines),
                 YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor), YAIE_FIELD(rotary_width),
-                YAIE_FIELD(activation), YAIE_FIELD(has_output_gates), YAIE_FIELD(attention_factor))
+                YAIE_FIELD(activation), YAIE_FIELD(has_output_gates), YAIE_FIELD(attention_factor),
+                YAIE_FIELD(mixture), YAIE_FIELD(sinks))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
@@ -216,6 +221,7 @@ inline std::string describe_layout() {
                    {"gated_clamped", YAIE_GATED_CLAMPED},
                    {"silu_times", YAIE_SILU_TIMES},
                    {"gelu_times", YAIE_GELU_TIMES}});
+    describe_enum(text, "YaieScores", {{"softmax", YAIE_SOFTMAX}, {"sigmoid", YAIE_SIGMOID}});
     return text;
 }
 

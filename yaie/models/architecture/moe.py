@@ -14,7 +14,7 @@ _MAJORS = (9, 10)  # compute capabilities with torch's grouped kernel
 
 def experts_of(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     """Return a model's modules of experts by name."""
-    return {name: module for name, module in model.named_modules() if _is_experts(module)}
+    return {name: module for name, module in model.named_modules() if is_experts(module)}
 
 
 def has_experts(model: torch.nn.Module) -> bool:
@@ -31,6 +31,6 @@ def experts_wait(model: torch.nn.Module, dtype: torch.dtype, capability: tuple[i
     return not (is_grouped and capability[0] in _MAJORS)
 
 
-def _is_experts(module: torch.nn.Module) -> bool:
+def is_experts(module: torch.nn.Module) -> bool:
     """Return True if transformers' experts interface has set its attributes on the module."""
     return hasattr(module, "is_transposed") and hasattr(module, "has_gate")

@@ -141,7 +141,7 @@ def _restore(
 
 
 def _make_packer(library: Library) -> Packer:
-    return Packer(library, torch.float32, exact=True)
+    return Packer(library, torch.float32)
 
 
 def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:

@@ -24,7 +24,8 @@ def not_exact(reason: str) -> ConfigError:
     return ConfigError(
         f"exact is set, but this model is not batch-invariant: {reason}. Batch-invariant are "
         f"decoders that the kernel library runs whole, in bfloat16 or float32, such as llama, "
-        f"mistral, qwen2, qwen3, smollm3, granite, phi3 and gemma. Omit exact for this model",
+        f"mistral, qwen2, qwen3, smollm3, granite, phi3 and gemma, or the mixtures qwen3_moe, "
+        f"mixtral, glm4_moe and gpt_oss. Omit exact for this model",
         param="exact",
     )
 

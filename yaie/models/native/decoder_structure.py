@@ -138,6 +138,16 @@ class GatedMlp:
     down: LinearParts
     activation: ActivationName
 
+    def compute(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return the results for rows [rows, hidden]."""
+        inner = torch.cat([module(rows) for module in self.gate_up.modules], dim=-1)
+        gate, value = inner.chunk(2, dim=-1)
+        is_silu = self.activation == "silu"
+        function = nn.functional
+        active = function.silu(gate) if is_silu else function.gelu(gate, approximate="tanh")
+        results: torch.Tensor = self.down.modules[0](active * value)
+        return results
+
 
 @dataclass(frozen=True, slots=True)
 class OtherMlps:

@@ -175,7 +175,10 @@ def _places_of(layer: DecoderLayer) -> dict[str, _Place]:
         "self_attn.qkv_proj": _Place(hidden, qkv),
         "self_attn.o_proj": _Place(layer.output.num_inputs, {"output": hidden}),
     }
-    for mlp in ("mlp", "shared_mlp"):
+    if not layer.down.num_outputs:  # experts alone
+        return found
+    names = ("mlp.shared_expert", "mlp.shared_experts") if layer.mixture else ("mlp", "shared_mlp")
+    for mlp in names:
         found |= {
             f"{mlp}.gate_proj": _Place(hidden, {"gate": inner}),
             f"{mlp}.up_proj": _Place(hidden, {"up": inner}),

@@ -1,14 +1,15 @@
-"""Decoders that the kernel library runs: layers of RMSNorm, attention and a gated MLP.
+"""Decoders that the kernel library runs: layers of RMSNorm, attention and a gated MLP or a mixture.
 
-As in llama, mistral, qwen2, qwen3, smollm3, granite, phi3, gemma to gemma 3, and glm. Norms come
-before attention and MLP, after them, or both. Layers may be recurrent instead, as in qwen3.5.
+As in llama, mistral, qwen2, qwen3, smollm3, granite, phi3, gemma to gemma 3, glm, qwen3_moe and
+mixtral. Norms come before attention and MLP, after them, or both. Layers may be recurrent instead,
+as in qwen3.5.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,8 +23,10 @@ from yaie.models.native.decoder_structure import (
     LayerParts,
     Norm,
     NotRecognised,
+    OtherMlps,
     RecurrentLayerParts,
 )
+from yaie.models.native.mixture_structure import MixtureParts, check_mixture, mixture_of
 from yaie.models.native.packed_mixers import require_few_formats
 from yaie.models.native.recurrent_structure import recognise_mixer
 
@@ -45,10 +48,14 @@ def recognise_native(model: Any) -> DecoderParts:
         if len({norm.epsilon for norm in norms}) > 1:
             raise NotRecognised("the norms of a layer have several epsilons")
         # Gates and values are interleaved; so would the bias have to be.
-        if gated_mlp(layer).gate_up.bias() is not None:
+        mlp = mlp_of(feed_forward(layer))
+        if mlp is not None and mlp.gate_up.bias() is not None:
             raise NotRecognised("the gate of the MLP has a bias")
         if isinstance(layer, RecurrentLayerParts):
             require_few_formats(recognise_mixer(layer.mixer))
+    others = [layer.mlp.modules for layer in parts.layers if isinstance(layer.mlp, OtherMlps)]
+    for modules in others[:1]:  # one of several: it takes longer than evaluating a router
+        check_mixture(mixture_of(modules), modules)
     _require_rotation_by_halves([layer.attention for layer in parts.attention_layers])
     return parts
 
@@ -62,11 +69,14 @@ def norms_of(layer: LayerParts | RecurrentLayerParts) -> list[Norm]:
     return [norm for norm in places if norm is not None]
 
 
-def gated_mlp(layer: LayerParts | RecurrentLayerParts) -> GatedMlp:
-    """Return the MLP of a layer. Raises `NotRecognised` unless it is a gated one."""
-    if not isinstance(layer.mlp, GatedMlp):
-        raise NotRecognised("the MLP is no gated one")
-    return layer.mlp
+def feed_forward(layer: LayerParts | RecurrentLayerParts) -> GatedMlp | MixtureParts:
+    """Return what follows the attention of a layer. Raises `NotRecognised` for other modules."""
+    return mixture_of(layer.mlp.modules) if isinstance(layer.mlp, OtherMlps) else layer.mlp
+
+
+def mlp_of(parts: GatedMlp | MixtureParts) -> GatedMlp | None:
+    """Return an MLP, or the shared expert of a mixture."""
+    return parts.shared if isinstance(parts, MixtureParts) else parts
 
 
 def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec]) -> None:
@@ -75,7 +85,7 @@ def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec])
     if len(specs) != len(layers):
         raise NotRecognised(f"{len(layers)} layers have {len(specs)} attentions")
     for layer, spec in zip(layers, specs, strict=True):
-        if spec.has_sinks:
+        if spec.has_sinks and layer.sinks is None:
             raise NotRecognised(f"the attention of layer {spec.layer} has sinks")
         if spec.kv_layer is not None:
             raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
@@ -128,7 +138,10 @@ def rotary_tables(
         positions = torch.arange(num_positions, device=device)[None]
         arguments = () if kind is None else (kind,)
         cosines, sines = parts.rotary(torch.zeros(1, 1, 1, device=device), positions, *arguments)
-    return cosines[0].float(), sines[0].float()
+    tables = [cosines[0].float(), sines[0].float()]
+    if any(_has_half_tables(layer.attention) for layer in parts.attention_layers):
+        tables = [torch.cat((each, each), dim=-1) for each in tables]
+    return tables[0], tables[1]
 
 
 def rotary_kinds(parts: DecoderParts, config: Any) -> list[str | None]:
@@ -153,6 +166,18 @@ def _require_rotation_by_halves(attentions: Sequence[nn.Module]) -> None:
     """Raise `NotRecognised` unless rotary positions pair element i with i + half."""
     probe = torch.tensor([1.0, 2.0, 3.0, 4.0])
     for module in {type(attention).__module__ for attention in attentions}:
-        rotate = getattr(sys.modules[module], "rotate_half", None)
+        rotate = getattr(sys.modules[module], "rotate_half", None) or _rotation_by_half_tables(
+            module
+        )
         if rotate is None or rotate(probe).tolist() != [-3.0, -4.0, 1.0, 2.0]:
             raise NotRecognised(f"{type(attentions[0]).__name__} rotates in another way")
+
+
+def _rotation_by_half_tables(module: str) -> Callable[[torch.Tensor], torch.Tensor] | None:
+    """Return the rotation by a right angle of a module whose tables are half as wide."""
+    apply = getattr(sys.modules[module], "_apply_rotary_emb", None)
+    return None if apply is None else lambda x: apply(x, torch.zeros(2), torch.ones(2))
+
+
+def _has_half_tables(attention: nn.Module) -> bool:
+    return not hasattr(sys.modules[type(attention).__module__], "rotate_half")

@@ -162,6 +162,8 @@ class PackedExperts(QuantizedModule):
             expert.gate_up, expert.gate_up_bias, gated=True
         )
         self._down[index] = self._packer.pack_weight(expert.down, expert.down_bias)
+        # How many rows of a step choose an expert changes no row.
+        self._gate_up[index].exact = self._down[index].exact = True
         biases = [each for each in (expert.gate_up_bias, expert.down_bias) if each is not None]
         self._nbytes += self._packer.num_packed - before + sum(4 * len(each) for each in biases)
         weights = (expert.gate_up, expert.down)

@@ -95,13 +95,9 @@ def pack_mlps(model: nn.Module, library: Library, packer: Packer, dtype: torch.d
 
 def _is_plain(module: nn.Module, parts: GatedMlp, dtype: torch.dtype) -> bool:
     """Return True if an MLP computes what its parts say, with no further factors."""
-    layers, down = parts.gate_up.modules, parts.down.modules[0]
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, layers[0].in_features, generator=generator).to(dtype)
-    gate, value = torch.cat([each(x) for each in layers], dim=-1).chunk(2, dim=-1)
-    silu, gelu = nn.functional.silu, nn.functional.gelu
-    active = silu(gate) if parts.activation == "silu" else gelu(gate, approximate="tanh")
-    expected, found = down(active * value).float(), module(x)
+    x = torch.randn(2, parts.gate_up.modules[0].in_features, generator=generator).to(dtype)
+    expected, found = parts.compute(x).float(), module(x)
     if not isinstance(found, torch.Tensor):
         return False
     # Both are sums of the same products: a difference beyond rounding is a factor.

@@ -22,6 +22,7 @@ from yaie.kernels.attention_structures import Layer
 from yaie.kernels.decoder_structures import Decoder, DecoderLayer
 from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.loaded_model import LoadedModel
+from yaie.models.native.native_mixture import describe_mixture, restore_mixture
 from yaie.models.native.packed_cache import PackedCache
 from yaie.models.native.packed_mixers import place_states
 from yaie.models.native.saved_structures import SavedTensors, restore
@@ -55,18 +56,23 @@ class PackedWeights:
         `attentions`: the pool tensors of the layers with attention; `states`: of recurrent layers.
         """
         base = self._data.ctypes.data
-        described = self._header["layers"]
+        described, mixtures = self._header["layers"], self._header["mixtures"]
+        held: list[object] = [self._data, *attentions]
         layers = (DecoderLayer * len(described))()
         pools, mixers = iter(attentions), itertools.count()
-        for index, fields in enumerate(described):
+        for index, (fields, mixture) in enumerate(zip(described, mixtures, strict=True)):
             layers[index] = restore(DecoderLayer, fields, base)
             if layers[index].qkv.num_outputs:
                 layers[index].attention = next(pools)
             if layers[index].mixer.kind and states is not None:
                 place_states(layers[index].mixer, states.tensors(next(mixers)))
+            if mixture is not None:
+                restored, others = restore_mixture(mixture, base)
+                layers[index].mixture = ctypes.addressof(restored)
+                held += others
         decoder = restore(Decoder, self._header["decoder"], base)
         decoder.layers = ctypes.addressof(layers)
-        return decoder, [self._data, layers, *attentions]
+        return decoder, [*held, layers]
 
 
 def describe_decoder(
@@ -82,6 +88,9 @@ def describe_decoder(
         "expected": packed.sample.tolist(),
         "decoder": tensors.describe(decoder),
         "layers": [tensors.describe(layers[i]) for i in range(decoder.num_layers)],
+        "mixtures": [
+            describe_mixture(layers[i].mixture, tensors) for i in range(decoder.num_layers)
+        ],
     }
     return header, tensors
 

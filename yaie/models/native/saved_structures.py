@@ -9,10 +9,17 @@ from typing import Any
 import torch
 
 from yaie.kernels.attention_structures import Layer
-from yaie.kernels.decoder_structures import Decoder
+from yaie.kernels.decoder_structures import Decoder, DecoderLayer, Experts
 from yaie.kernels.recurrent_structures import States
 
 _ALIGNMENT = 64
+# Addresses of further structures, which are described apart.
+_TABLES = {
+    (Decoder, "layers"),
+    (DecoderLayer, "mixture"),
+    (Experts, "gate_up"),
+    (Experts, "down"),
+}
 
 
 class NotSavable(Exception):
@@ -32,7 +39,7 @@ class SavedTensors:
             self.nbytes += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
 
     def describe(self, structure: ctypes.Structure) -> dict[str, Any]:
-        """Return a structure's fields, with offsets for addresses; without pools and layer table.
+        """Return a structure's fields, with offsets for addresses; without pools and tables.
 
         Raises `NotSavable` if an address lies outside the tensors.
         """
@@ -77,5 +84,5 @@ def restore(kind: Any, found: dict[str, Any], base: int) -> Any:
 
 def _fields(kind: Any) -> Iterator[tuple[str, Any]]:
     for name, field in kind._fields_:
-        if field not in (Layer, States) and (kind, name) != (Decoder, "layers"):
+        if field not in (Layer, States) and (kind, name) not in _TABLES:
             yield name, field
