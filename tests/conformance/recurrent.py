@@ -49,6 +49,16 @@ _MAMBA = {
 _FALCON_H1 = {**_MAMBA, "mamba_d_ssm": 64, "mamba_n_heads": 4}
 _GROUP_NORMS = {"mamba_n_groups": 2, "mamba_rms_norm": True}
 
+_FALCON_FACTORS = {
+    "mlp_multipliers": [0.9, 0.96],
+    "attention_in_multiplier": 0.9,
+    "attention_out_multiplier": 1.1,
+    "key_multiplier": 0.8,
+    "ssm_in_multiplier": 1.2,
+    "ssm_out_multiplier": 0.9,
+    "embedding_multiplier": 2.0,
+    "lm_head_multiplier": 0.5,
+}
 _GRANITE = {
     **_MAMBA,
     "mamba_expand": 2,
@@ -123,10 +133,8 @@ RECURRENT: tuple[RecurrentCase, ...] = (
     RecurrentCase(
         "falcon-h1-gate",
         "FalconH1ForCausalLM",
-        "and after gates, with factors of MLPs",
-        _FALCON_H1
-        | _GROUP_NORMS
-        | {"mamba_norm_before_gate": False, "mlp_multipliers": [1.0, 0.96]},
+        "and after gates, with factors",
+        _FALCON_H1 | _GROUP_NORMS | {"mamba_norm_before_gate": False} | _FALCON_FACTORS,
     ),
     RecurrentCase(
         "granite-hybrid-mamba",

@@ -39,6 +39,7 @@ STORES = {  # YaieStore
     "gelu_times": 6,
 }
 SET = STORES["set"]
+OUTPUT_GATES = {"none": 0, "wide": 1, "head": 2}  # YaieOutputGates
 MIXERS = {"none": 0, "recurrence": 1, "short_convolution": 2}  # YaieMixerKind
 GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
 SCORES = {"softmax": 0, "sigmoid": 1}  # YaieScores
@@ -173,8 +174,10 @@ class DecoderLayer(ctypes.Structure):
         ("residual_factor", ctypes.c_float),
         ("rotary_width", ctypes.c_int32),
         ("activation", ctypes.c_int32),
-        ("has_output_gates", ctypes.c_int32),
+        ("output_gates", ctypes.c_int32),
         ("attention_factor", ctypes.c_float),
+        ("gate_factor", ctypes.c_float),
+        ("score_factor", ctypes.c_float),
         ("mixture", ctypes.c_void_p),
         ("sinks", ctypes.c_void_p),
     ]

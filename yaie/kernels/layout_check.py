@@ -14,6 +14,7 @@ from typing import Any
 from yaie.kernels.attention_structures import POOL_DTYPES, Layer, SegmentStructure, Step, Write
 from yaie.kernels.decoder_structures import (
     MIXERS,
+    OUTPUT_GATES,
     SCORES,
     STORES,
     WEIGHTS,
@@ -75,6 +76,7 @@ ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     "YaieStore": STORES,
     "YaieMixerKind": MIXERS,
     "YaieScores": SCORES,
+    "YaieOutputGates": OUTPUT_GATES,
 }
 _KINDS = {"i": "integer", "u": "unsigned integer", "f": "float", "p": "pointer", "s": "structure"}
 

@@ -214,6 +214,13 @@ struct YaieMixture {
     float reserved;
 };
 
+// Gates of attention's outputs, whose sigmoids are factors.
+enum YaieOutputGates : int32_t {
+    YAIE_NO_GATES = 0,
+    YAIE_WIDE_GATES = 1,  // each query head is followed by a gate as wide
+    YAIE_HEAD_GATES = 2,  // one number for each query head, after the values
+};
+
 // A decoder layer: h += norm(output(attention(norm(h)))); h += norm(down(act(gate) * up)(norm(h))).
 // Norms before and after are optional. A mixer comes instead of attention, or beside it.
 struct YaieDecoderLayer {
@@ -237,12 +244,13 @@ struct YaieDecoderLayer {
     const float* cosines;  // [positions, rotary_width]
     const float* sines;
     float epsilon;
-    float residual_factor;  // of what the MLP adds
-    int32_t rotary_width;   // 0: no rotary embedding
-    int32_t activation;     // YaieStore: the gated activation
-    // not 0: each query head is followed by a gate, whose sigmoid is a factor of the head's output
-    int32_t has_output_gates;
+    float residual_factor;   // of what the MLP adds
+    int32_t rotary_width;    // 0: no rotary embedding
+    int32_t activation;      // YaieStore: the gated activation
+    int32_t output_gates;    // YaieOutputGates
     float attention_factor;  // as residual_factor, of attention
+    float gate_factor;       // of the gates of an MLP with silu
+    float score_factor;      // of attention's scores, besides their scale
     // Or null. The MLP above is the shared expert then, or empty.
     const YaieMixture* mixture;
     const float* sinks;  // [num_heads] or null

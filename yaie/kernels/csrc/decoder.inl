@@ -282,7 +282,7 @@ static Halves which_halves(const Decoding& d, const YaieDecoderLayer& layer, boo
     Halves halves{};
     if constexpr (!kHasBf16) return halves;
     const YaieLayer& at = layer.attention;
-    if (at.key_width % kChunk || at.value_width % kChunk || layer.has_output_gates) return halves;
+    if (at.key_width % kChunk || at.value_width % kChunk || layer.output_gates) return halves;
     int64_t query_bytes = d.step.num_rows * at.num_heads * at.key_width * (int64_t)sizeof(float);
     bool is_rounded = at.pool_dtype == YAIE_BFLOAT16 || at.pool_dtype == YAIE_INT8;
     halves.output = layer.output.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !is_last &&

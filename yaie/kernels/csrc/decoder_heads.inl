@@ -65,7 +65,8 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
     float* spare = (float*)scratch.get(3 * widest * sizeof(float));
     float *rotated = spare + widest, *upcasted = rotated + widest;
     int64_t qkv_width = layer.qkv.num_outputs + layer.key.num_outputs + layer.value.num_outputs;
-    int rotary = layer.rotary_width, query_step = layer.has_output_gates ? 2 * width : width;
+    int rotary = layer.rotary_width,
+        query_step = layer.output_gates == YAIE_WIDE_GATES ? 2 * width : width;
     int64_t end =
         (index + 1) * kRowsInTask < call.num_rows ? (index + 1) * kRowsInTask : call.num_rows;
     for (int64_t row = index * kRowsInTask; row < end; ++row) {
@@ -139,19 +140,22 @@ struct OutputGatesCall {
     int64_t row_stride, num_rows;
 };
 
-// Multiply each head's output by the sigmoid of its gate, which follows its query.
+// Multiply each head's output by the sigmoid of its gate.
 static void output_gates_task(void* context, int64_t index, Scratch&) {
     const OutputGatesCall& call = *static_cast<const OutputGatesCall*>(context);
     const YaieLayer& at = call.layer->attention;
     int64_t end = min_of((index + 1) * kRowsInTask, call.num_rows), width = at.value_width;
+    bool is_wide = call.layer->output_gates == YAIE_WIDE_GATES;
     for (int64_t row = index * kRowsInTask; row < end; ++row)
         for (int64_t head = 0; head < at.num_heads; ++head) {
             float* output = call.output + (row * at.num_heads + head) * width;
-            const float* gate = call.qkv + row * call.row_stride + (2 * head + 1) * width;
+            const float* columns = call.qkv + row * call.row_stride;
+            const float* gates = columns + (2 * head + 1) * width;
+            Vec gate = sigmoid(splat(columns[call.row_stride - at.num_heads + head]));
             for (int64_t i = 0; i < width; i += kLanes) {
                 int64_t count = width - i;
-                put<false>(output + i, get(output + i, count) * sigmoid(get(gate + i, count)),
-                           count);
+                if (is_wide) gate = sigmoid(get(gates + i, count));
+                put<false>(output + i, get(output + i, count) * gate, count);
             }
         }
 }

@@ -96,6 +96,7 @@ static ProjectedRows run_layer_attention(Decoding& d, const YaieDecoderLayer& la
                               rounded.step_stride};
         }
     at.dtype = halves.queries ? YAIE_BFLOAT16 : YAIE_FLOAT32;
+    at.scale *= layer.score_factor;
     at.queries = queries;
     at.sinks = layer.sinks;
     at.query_row_stride = query_width;
@@ -104,7 +105,7 @@ static ProjectedRows run_layer_attention(Decoding& d, const YaieDecoderLayer& la
     at.output_row_stride = output_width;
     at.output_head_stride = at.value_width;
     d.attend(d.pool, d.step, at, rounded_output);
-    if (layer.has_output_gates) {
+    if (layer.output_gates) {
         OutputGatesCall gates{&layer, (float*)qkv, output, qkv_width, rows};
         d.pool.run(output_gates_task, &gates, (rows + kRowsInTask - 1) / kRowsInTask);
     }

@@ -45,6 +45,7 @@ static GatedInputs run_gates(Decoding& d, const YaieDecoderLayer& layer, const f
     GatedInputs inputs{};
     float* gated = nullptr;
     Target target{nullptr, inner, layer.activation, 0.0f};
+    target.gate_factor = layer.gate_factor;
     bool has_gate = layer.gate.num_outputs != 0;  // then gate_up has the values only
     bool is_adapted = d.adapted.has(first_row, first_row + count,
                                     {&YaieAdapterLayer::gate, &YaieAdapterLayer::up});

@@ -132,8 +132,9 @@ inline std::string describe_layout() {
                 YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(gate), YAIE_FIELD(down),
                 YAIE_FIELD(attention), YAIE_FIELD(mixer), YAIE_FIELD(cosines), YAIE_FIELD(sines),
                 YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor), YAIE_FIELD(rotary_width),
-                YAIE_FIELD(activation), YAIE_FIELD(has_output_gates), YAIE_FIELD(attention_factor),
-                YAIE_FIELD(mixture), YAIE_FIELD(sinks))
+                YAIE_FIELD(activation), YAIE_FIELD(output_gates), YAIE_FIELD(attention_factor),
+                YAIE_FIELD(gate_factor), YAIE_FIELD(score_factor), YAIE_FIELD(mixture),
+                YAIE_FIELD(sinks))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(table), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(epsilon), YAIE_FIELD(embedding_factor),
@@ -189,6 +190,8 @@ inline std::string describe_layout() {
                    {"bfloat16", YAIE_BFLOAT16},
                    {"float16", YAIE_FLOAT16},
                    {"int8", YAIE_INT8}});
+    describe_enum(text, "YaieOutputGates",
+                  {{"none", YAIE_NO_GATES}, {"wide", YAIE_WIDE_GATES}, {"head", YAIE_HEAD_GATES}});
     describe_enum(text, "YaieMixerKind",
                   {{"none", YAIE_NO_MIXER},
                    {"recurrence", YAIE_RECURRENCE},

@@ -12,7 +12,8 @@ struct Target {
     const RoundedRows* rounded = nullptr;
     // Or null: bf16 [rows, outputs] instead of y, in whole chunks, for YAIE_SET.
     char* halves = nullptr;
-    float limit = 0.0f;  // for YAIE_GATED_CLAMPED
+    float limit = 0.0f;        // for YAIE_GATED_CLAMPED
+    float gate_factor = 1.0f;  // for YAIE_GATED_SILU and YAIE_SILU_TIMES
 };
 
 YAIE_INLINE bool is_gated_store(int32_t store) {
@@ -47,7 +48,7 @@ YAIE_INLINE Vec gelu_tanh(Vec x) {
 // Return the gated value. A NaN stays one: of two lanes, min_lanes and max_lanes return the second
 // unless they compare.
 YAIE_INLINE Vec gated(const Target& target, Vec gate, Vec value) {
-    if (target.store == YAIE_GATED_SILU) return sigmoid_times(gate) * value;
+    if (target.store == YAIE_GATED_SILU) return sigmoid_times(gate * target.gate_factor) * value;
     if (target.store == YAIE_GATED_GELU) return gelu_tanh(gate) * value;
     Vec limit = splat(target.limit), factor = splat(target.factor);
     gate = min_lanes(limit, gate);
@@ -96,10 +97,11 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     int64_t count = linear.num_outputs - first;
     if (!non_temporal && (target.store == YAIE_SILU_TIMES || target.store == YAIE_GELU_TIMES)) {
         bool is_silu = target.store == YAIE_SILU_TIMES;
-        low = (is_silu ? sigmoid_times(low) : gelu_tanh(low)) * get(y, count);
+        Vec factor = splat(target.gate_factor);
+        low = (is_silu ? sigmoid_times(low * factor) : gelu_tanh(low)) * get(y, count);
         if (count > kLanes)
-            high =
-                (is_silu ? sigmoid_times(high) : gelu_tanh(high)) * get(y + kLanes, count - kLanes);
+            high = (is_silu ? sigmoid_times(high * factor) : gelu_tanh(high)) *
+                   get(y + kLanes, count - kLanes);
     }
     if (!non_temporal && target.store == YAIE_ADD) {
         Vec factor = splat(target.factor);

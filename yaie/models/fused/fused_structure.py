@@ -60,6 +60,10 @@ def recognise_for_a_gpu(
 
 
 def _require_plain_attention(layer: LayerParts, spec: AttentionSpec) -> None:
+    if layer.mixer is not None:
+        raise NotRecognised(f"layer {spec.layer} has a recurrent layer too")
+    if layer.has_head_gates:
+        raise NotRecognised(f"the outputs of layer {spec.layer} have gates")
     if spec.kv_layer is not None:
         raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
     if spec.value_width != spec.key_width:

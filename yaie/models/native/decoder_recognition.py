@@ -17,8 +17,10 @@ from yaie.models.native.decoder_structure import (
     LINEAR,
     DecoderParts,
     GatedMlp,
+    LayerFactors,
     LayerNorms,
     LayerParts,
+    LinearParts,
     Norm,
     NotRecognised,
     OtherMlps,
@@ -30,7 +32,16 @@ from yaie.models.native.decoder_structure import (
 
 _HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"))
 _OUTPUTS = ("o_proj", "out_proj")
-_ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", *_OUTPUTS, *_HEAD_NORMS[0], *_HEAD_NORMS[1]}
+_ATTENTION = {
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "qkv_proj",
+    "g_proj",
+    *_OUTPUTS,
+    *_HEAD_NORMS[0],
+    *_HEAD_NORMS[1],
+}
 _ROTARY = {"rotary_emb", "pos_emb"}
 _LAST_NORMS = {"norm", "embedding_norm", "final_layernorm"}
 _MIXERS = ("linear_attn", "conv", "mamba")  # recurrent layers
@@ -94,6 +105,7 @@ def recognise(model: Any) -> DecoderParts:
         raise NotRecognised("queries, keys and values are clipped (clip_qkv)")
     # Families have one of the two.
     factor = float(getattr(config, "logit_scale", None) or 1.0)
+    factor *= float(getattr(base, "lm_head_multiplier", 1.0))
     return DecoderParts(
         embedding=base.embed_tokens,
         embedding_factor=_embedding_factor_of(base),
@@ -110,8 +122,8 @@ def _layer(layer: Any) -> LayerParts | RecurrentLayerParts:
     names = {name for name, _ in layer.named_children()} - DROPOUTS
     mixers = [getattr(layer, name) for name in _MIXERS if name in names]
     attention = getattr(layer, "self_attn", None)
-    if (attention is not None) + len(mixers) != 1:
-        raise NotRecognised(f"{type(layer).__name__} has no self_attn, or a recurrent layer too")
+    if (attention is None and not mixers) or len(mixers) > 1:
+        raise NotRecognised(f"{type(layer).__name__} has no self_attn")
     mlps = tuple(getattr(layer, name) for name in _MLPS if name in names)
     found = names - {*_MLPS, *_MIXERS, "self_attn"}
     places = next((each for each in _PLACES if set(each) - {None} == found), None)
@@ -130,18 +142,37 @@ def _layer(layer: Any) -> LayerParts | RecurrentLayerParts:
         raise NotRecognised(f"{type(attention).__name__} has {', '.join(odd)} besides projections")
     _require_no_tensors(attention, but="sinks")
     query_norm, key_norm = _head_norms(attention)
+    qkv = linears_of(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj"))
+    gates = getattr(attention, "g_proj", None)
+    if gates is not None:
+        qkv = LinearParts((*qkv.modules, *linears_of(attention, ("g_proj",)).modules))
     return LayerParts(
         attention=attention,
         norms=norms,
         is_parallel=is_parallel,
         query_norm=query_norm,
         key_norm=key_norm,
-        qkv=linears_of(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")),
+        qkv=qkv,
         output=linears_of(attention, *((name,) for name in _OUTPUTS)),
         sinks=getattr(attention, "sinks", None),
         mlp=_mlp(mlps),
         residual_factor=factor,
+        has_head_gates=gates is not None,
+        mixer=mixers[0] if mixers else None,
+        factors=_factors_of(layer, attention, mlps[0]),
     )
+
+
+def _factors_of(layer: Any, attention: Any, mlp: Any) -> LayerFactors:
+    places = (
+        (layer, "attention_in_multiplier"),
+        (attention, "key_multiplier"),
+        (layer, "attn_out_multiplier"),
+        (layer, "ssm_out_multiplier"),
+        (mlp, "gate_multiplier"),
+        (mlp, "down_multiplier"),
+    )
+    return LayerFactors(*(float(getattr(module, name, 1.0)) for module, name in places))
 
 
 def require_positions_in_tables_only(config: Any) -> None:

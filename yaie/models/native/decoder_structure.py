@@ -157,6 +157,18 @@ class OtherMlps:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerFactors:
+    """Factors within a layer besides its residual factor (Falcon-H1)."""
+
+    attention_inputs: float = 1.0
+    keys: float = 1.0
+    attention: float = 1.0  # of what attention adds to the residual
+    mixer: float = 1.0  # of what the recurrent layer next to it adds
+    gate: float = 1.0  # of the MLP's gate, before the activation
+    mlp: float = 1.0  # of what the MLP adds
+
+
+@dataclass(frozen=True, slots=True)
 class LayerParts:
     """One decoder layer."""
 
@@ -170,6 +182,9 @@ class LayerParts:
     sinks: torch.Tensor | None  # [num_heads]
     mlp: GatedMlp | OtherMlps
     residual_factor: float
+    has_head_gates: bool = False  # the last outputs of `qkv`: a gate for each head's output
+    mixer: nn.Module | None = None  # a recurrent layer next to attention
+    factors: LayerFactors = LayerFactors()
 
 
 @dataclass(frozen=True, slots=True)

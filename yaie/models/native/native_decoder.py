@@ -39,6 +39,7 @@ from yaie.models.native.batch_invariance_check import check_exact, not_exact
 from yaie.models.native.decoder_structure import (
     DecoderParts,
     GatedMlp,
+    LayerFactors,
     LayerParts,
     LinearParts,
     Norm,
@@ -52,10 +53,10 @@ from yaie.models.native.native_adapters import NativeAdapters
 from yaie.models.native.native_mixture import pack_mixture
 from yaie.models.native.native_structure import (
     feed_forward,
-    has_output_gates,
     head_norms,
     mlp_of,
     norms_of,
+    output_gates,
     recognise_native,
     require_plain_attention,
     rotary_kinds,
@@ -167,9 +168,14 @@ def _pack_decoder(
     originals = MappedFiles([*loaded.path.glob("*.safetensors"), *loaded.path.glob("*.gguf")])
     next_release = _PACKED_BETWEEN_RELEASES
     kinds = rotary_kinds(parts, getattr(loaded.model, "config", None))
+    rotated = [
+        kind
+        for kind, layer in zip(kinds, parts.layers, strict=True)
+        if isinstance(layer, LayerParts)
+    ]
     tables = {
         kind: _RotaryTables(packer, *rotary_tables(parts, loaded.max_model_len, kind))
-        for kind in dict.fromkeys(kinds)
+        for kind in dict.fromkeys(rotated)
     }
     specs, mixers = iter(loaded.specs), itertools.count()
     for index, layer in enumerate(report_each(parts.layers, "packing weights", len(layers))):
@@ -178,15 +184,16 @@ def _pack_decoder(
             trim_heap()  # the C library keeps freed blocks below used blocks
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         layers[index] = _pack_layer(packer, kernels, layer)
-        if isinstance(layer, RecurrentLayerParts):
+        if layer.mixer is not None:
             assert states is not None, "a model with recurrent layers has states"
             place_pooled(layers[index].mixer, states.tensors(next(mixers)))
+        if isinstance(layer, RecurrentLayerParts):
             continue
         spec = next(specs)
         attention = pool_layer(spec, pool.keys(spec.layer), pool.values(spec.layer))
         packer.keep(attention)
         _add_attention(packer, layers[index], layer, attention, tables[kinds[index]])
-        layers[index].has_output_gates = has_output_gates(layer, spec)
+        layers[index].output_gates = output_gates(layer, spec)
     table, embedding = Linear(), None
     if not is_tied and isinstance(parts.embedding, BlockEmbedding):
         table = packer.pack_table(parts.embedding)
@@ -237,9 +244,10 @@ def _pack_layer(
 ) -> DecoderLayer:
     """Pack a layer without its attention."""
 
-    def pack_norm(norm: Norm | None) -> int | None:
-        return None if norm is None else packer.floats(norm.factors)
+    def pack_norm(norm: Norm | None, factor: float = 1.0) -> int | None:
+        return None if norm is None else packer.floats(norm.factors * factor)
 
+    factors = parts.factors if isinstance(parts, LayerParts) else LayerFactors()
     rest = feed_forward(parts)
     mlp = mlp_of(rest)
     layer = DecoderLayer(
@@ -247,17 +255,21 @@ def _pack_layer(
         norm_after_mlp=pack_norm(parts.norms.after_mlp),
         **({} if mlp is None else _pack_mlp(packer, mlp)),
         epsilon=norms_of(parts)[0].epsilon,
-        residual_factor=parts.residual_factor,
+        residual_factor=parts.residual_factor * factors.mlp,
+        gate_factor=factors.gate,
     )
     if isinstance(rest, MixtureParts):
         layer.mixture = ctypes.addressof(pack_mixture(packer, kernels, rest))
     before, after = parts.norms.before_attention, parts.norms.after_attention
-    if isinstance(parts, RecurrentLayerParts):
+    if parts.mixer is not None:
         layer.mixer = pack_mixer(packer, recognise_mixer(parts.mixer))
         layer.mixer.norm, layer.mixer.norm_after = pack_norm(before), pack_norm(after)
-        layer.mixer.residual_factor = parts.residual_factor
-    else:
-        layer.attention_norm, layer.norm_after_attention = pack_norm(before), pack_norm(after)
+        layer.mixer.residual_factor = parts.residual_factor * factors.mixer
+    if isinstance(parts, LayerParts):
+        layer.attention_norm = pack_norm(before, factors.attention_inputs)
+        layer.norm_after_attention = pack_norm(after)
+        layer.attention_factor = parts.residual_factor * factors.attention
+        layer.score_factor = factors.keys
     return layer
 
 
@@ -277,7 +289,6 @@ def _add_attention(
     layer.output = packer.pack(parts.output)
     layer.attention = attention
     layer.sinks = None if parts.sinks is None else packer.floats(parts.sinks)
-    layer.attention_factor = parts.residual_factor
     layer.cosines, layer.sines = tables.cosines, tables.sines
     layer.rotary_width = tables.width if rotates(parts) else 0
 

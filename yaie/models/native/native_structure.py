@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from yaie.attention.spec import AttentionSpec
+from yaie.kernels.decoder_structures import OUTPUT_GATES
 from yaie.models.native.decoder_recognition import recognise
 from yaie.models.native.decoder_structure import (
     DecoderParts,
@@ -29,6 +30,8 @@ from yaie.models.native.decoder_structure import (
 from yaie.models.native.mixture_structure import MixtureParts, check_mixture, mixture_of
 from yaie.models.native.packed_mixers import require_few_formats
 from yaie.models.native.recurrent_structure import recognise_mixer
+
+_MOST_FORMATS = 3  # of the projections of queries, keys and values
 
 
 def recognise_native(model: Any) -> DecoderParts:
@@ -51,7 +54,7 @@ def recognise_native(model: Any) -> DecoderParts:
         mlp = mlp_of(feed_forward(layer))
         if mlp is not None and mlp.gate_up.bias() is not None:
             raise NotRecognised("the gate of the MLP has a bias")
-        if isinstance(layer, RecurrentLayerParts):
+        if layer.mixer is not None:
             require_few_formats(recognise_mixer(layer.mixer))
     others = [layer.mlp.modules for layer in parts.layers if isinstance(layer.mlp, OtherMlps)]
     for modules in others[:1]:  # one of several: it takes longer than evaluating a router
@@ -91,21 +94,25 @@ def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec])
             raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
         if not _are_head_norms(layer, spec):
             raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head or as all")
-        has_output_gates(layer, spec)
+        output_gates(layer, spec)
+        if len(layer.qkv.split_by_format()) > _MOST_FORMATS:
+            raise NotRecognised(f"the projections of layer {spec.layer} have too many formats")
 
 
-def has_output_gates(layer: LayerParts, spec: AttentionSpec) -> bool:
-    """Return True if each query is followed by the gate of its head's output.
+def output_gates(layer: LayerParts, spec: AttentionSpec) -> int:
+    """Return the kind of the gates of a layer's outputs, see `OUTPUT_GATES`.
 
     Raises `NotRecognised` if the projections have other outputs.
     """
     outputs = sum(module.out_features for module in layer.qkv.modules)
     queries = spec.num_heads * spec.key_width
     plain = queries + spec.num_kv_heads * (spec.key_width + spec.value_width)
-    if outputs == plain:
-        return False
+    if outputs == plain + spec.num_heads and layer.has_head_gates:
+        return OUTPUT_GATES["head"]
+    if outputs == plain and not layer.has_head_gates:
+        return OUTPUT_GATES["none"]
     if outputs == plain + queries and spec.key_width == spec.value_width:
-        return True
+        return OUTPUT_GATES["wide"]
     raise NotRecognised(f"the projections of layer {spec.layer} have {outputs:,} outputs")
 
 
