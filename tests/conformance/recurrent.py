@@ -22,6 +22,7 @@ from yaie.engine.core import EngineCore
 from yaie.kvcache.state_pool import bytes_per_state
 
 TOLERANCE = 2e-3  # of a log-probability; the scan's sums depend on where a prompt is resumed
+TIE = 1e-5  # of a log-probability, by rounding
 LONGEST = 150
 
 _EXPERTS = {
@@ -237,6 +238,8 @@ class Schedule:
     seed: int
     prompts: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[tuple[str, int], list[TokenDelta]] = field(default_factory=dict)
+    temperatures: tuple[float, ...] = (0.0, 1.0)
+    requests: dict[str, GenerationRequest] = field(default_factory=dict)
 
     def run(self, num_requests: int) -> None:
         """Run the requests."""
@@ -260,19 +263,43 @@ class Schedule:
             made.append(tokens)
             request_id = f"{self.seed}-{number}"
             self.prompts[request_id] = tokens
-            yield GenerationRequest(
+            self.requests[request_id] = GenerationRequest(
                 request_id=request_id,
                 prompt_token_ids=tuple(tokens),
                 sampling=SamplingParams(
                     max_tokens=rng.randint(1, 12),
                     n=rng.choice((1, 1, 1, 3)),
-                    temperature=rng.choice((0.0, 1.0)),
+                    temperature=rng.choice(self.temperatures),
                     seed=number,
                     logprobs=0,
                     prompt_logprobs=rng.choice((None, None, None, 0)),
                     ignore_eos=True,
                 ),
             )
+            yield self.requests[request_id]
+
+    def count_ties(self, cold: EngineCore) -> tuple[int, int]:
+        """Compare each greedy answer with the one of an engine without a cache, token by token.
+
+        Return the number of answers, and the number of answers that differ after a tie: two tokens
+        whose log-probabilities differ by rounding alone.
+        """
+        num_ties = 0
+        for request_id, request in self.requests.items():
+            cold.add(request)
+            deltas: list[TokenDelta] = []
+            while cold.has_work:
+                deltas += [delta for delta in cold.step() if delta.index == 0]
+            expected = [each for delta in deltas for each in delta.logprobs]
+            for index in range(request.sampling.n):
+                answer = self.answers.get((request_id, index), [])
+                found = [each for delta in answer for each in delta.logprobs]
+                for one, other in zip(found, expected, strict=False):
+                    if one.token_id != other.token_id:
+                        assert abs(one.logprob - other.logprob) < TIE, "another token, warm"
+                        num_ties += 1
+                        break
+        return len(self.answers), num_ties
 
     def check(self) -> None:
         """Compare the log-probability of each token with the oracle's."""

@@ -16,7 +16,7 @@ from tests.conformance.recurrent import (
     Schedule,
 )
 from tests.engine.asking import ask, run
-from tests.sizes import large, size
+from tests.sizes import IS_WHOLE, large, size
 from yaie.base.errors import ConfigError, InvalidRequest, NotEnoughMemory
 from yaie.base.queries import ExplainPrompt, Explanation
 from yaie.base.types import GenerationRequest, SamplingParams
@@ -73,6 +73,29 @@ def test_random_schedules(recurrent: RecurrentSubject, core: EngineCore) -> None
     assert states is not None
     assert states.nodes.num_evicted > 0
     assert core.stats.cached_tokens > 0
+
+
+@large
+@pytest.mark.timeout(3600 if IS_WHOLE else 600)
+def test_warm_answers_are_the_tokens_of_cold_ones(
+    recurrent: RecurrentSubject, core: EngineCore
+) -> None:
+    """Under eviction of states and of slots, preemption, aborts and n."""
+    cold = recurrent.core(prefix_cache=False)
+    num_answers = num_ties = 0
+    for seed in range(1_000 if IS_WHOLE else 3):
+        schedule = Schedule(recurrent, core, seed + 10_000, temperatures=(0.0,))
+        schedule.run(6)
+        answers, ties = schedule.count_ties(cold)
+        num_answers, num_ties = num_answers + answers, num_ties + ties
+    cold.close()
+    stats = core.stats
+    print(
+        f"{num_answers} answers, {num_ties} differ from a tie on; {stats.cached_tokens} tokens "
+        f"cached, {stats.num_evicted_states} states evicted, {stats.num_preemptions} preemptions"
+    )
+    assert num_ties <= num_answers / 1_000
+    assert stats.cached_tokens > 0 and stats.num_evicted_states > 0
 
 
 def test_kernels_compute_the_recurrent_layers(

@@ -17,6 +17,7 @@ from tests.engine.fake_model import (
 from tests.engine.fake_model import make_prompt as prompt
 from tests.sizes import IS_WHOLE, large, size
 from yaie.attention.plan import StepPlan
+from yaie.attention.state_chains import place_states
 from yaie.base.errors import LogitsNotFinite
 from yaie.engine.scheduled_step import ScheduledStep
 from yaie.kvcache.node_states import NO_STATE
@@ -30,10 +31,13 @@ class StatefulModel(FakeModel):
     def __init__(self, num_slots: int, num_states: int) -> None:
         super().__init__(num_slots)
         self.states: list[list[int] | None] = [None] * num_states
+        self.most_spare = 0
 
     def compute(self, plan: StepPlan) -> tuple[list[list[int]], list[list[int]]]:
         found = super().compute(plan)
         assert plan.chains is not None
+        _, num_spare = place_states(plan.chains, len(self.states))
+        self.most_spare = max(self.most_spare, num_spare)
         ends: list[list[int]] = []
         next_row = 0
         for chain in plan.chains:
@@ -159,6 +163,7 @@ def run_schedule(seed: int) -> StateBench:
     bench.tree.clear()
     assert bench.scheduler.states is not None
     assert bench.scheduler.states.nodes.num_used == 0
+    assert bench.model.most_spare <= MAX_RUNNING + 1  # as the memory plan counts
     return bench
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from yaie.base.errors import NotEnoughMemory
 from yaie.base.settings import EngineConfig
 from yaie.device.available_memory import MappedFiles, free_bytes, trim_heap
 from yaie.engine.step.prompt_outputs import room_for_prompt_logits
+from yaie.kvcache.state_pool import StateShape
 from yaie.models.architecture.loaded_model import ModelSizes
 from yaie.models.load.memory_plan import (
     GIB,
@@ -30,6 +32,7 @@ from yaie.models.load.memory_plan import (
     plan_for,
     plan_memory,
 )
+from yaie.models.load.recurrent_limits import most_state_bytes, spare_state_bytes
 from yaie.process import limits
 
 SIZES = ModelSizes(hidden=256, inner=768, head=32, num_heads=8, vocab=4_096)
@@ -204,6 +207,26 @@ def test_the_plan_reserves_no_state_that_cannot_be_used(most: int, planned: int)
         most_state_bytes=most,
     )
     assert plan.states == planned
+
+
+def test_the_plan_counts_spare_states() -> None:
+    """One for each sequence that has states, and one more; layers of one shape take turns."""
+    layer = (StateShape("conv", 0, (4,), "float32"), StateShape("recurrent", 0, (8, 8), "float32"))
+    config = EngineConfig(num_slots=4_096, state_bytes=20 * 3 * 272, max_running=100)
+    plan = plan_for(
+        config,
+        SIZES,
+        free=10 * GIB,
+        weights=0,
+        kv_bytes_per_token=3072,
+        context_len=4_096,
+        device="cpu",
+        most_state_bytes=most_state_bytes(config, [layer] * 3),
+        spare_state_bytes=partial(spare_state_bytes, config, [layer] * 3),
+    )
+    assert (plan.states, plan.spare_states) == (20 * 3 * 272, (10 + 1) * 272)
+    assert "states 15.9 KiB + spare states 2.9 KiB" in str(plan)
+    assert plan.nbytes == plan.activations + 4_096 * 3_072 + plan.states + plan.spare_states
 
 
 def test_sizes_are_shown_in_a_unit_that_fits() -> None:

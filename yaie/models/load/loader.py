@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,12 @@ from yaie.models.load.placement import (
     resolve_dtype,
     set_threads,
 )
-from yaie.models.load.recurrent_limits import check_recurrent, count_states, most_state_bytes
+from yaie.models.load.recurrent_limits import (
+    check_recurrent,
+    count_states,
+    most_state_bytes,
+    spare_state_bytes,
+)
 from yaie.models.load.weight_sizes import (
     WeightFormat,
     estimate_dequantized,
@@ -132,6 +138,7 @@ class _Budget:
             device=self.target.device.type,
             dequantized=self.dequantized,
             most_state_bytes=most if self.num_recurrent else 0,
+            spare_state_bytes=partial(spare_state_bytes, self.config, states or ()),
         )
 
 
@@ -171,6 +178,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
         context_len=metadata.context_len,
         device=device.type,
         most_state_bytes=most_state_bytes(config, metadata.states),
+        spare_state_bytes=partial(spare_state_bytes, config, metadata.states),
     )
     log.info("loading %s (%s, packed before): %s", path, metadata.architecture, plan)
     return LoadedModel(
@@ -381,6 +389,9 @@ def _inspect(
     check_layer_types(specs, getattr(source.hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), target.kv_dtype)
     plan = budget.plan(kv_bytes_per_token, states)
+    num_states = count_states(config, states, plan.states)
+    if num_states:
+        log.info("%d states of %d recurrent layers: %s", num_states, len(states), plan)
     weight_bytes, num_parameters = count_parameters(model, packed=target.is_packed)
     path = source.folder.path
     metadata = ModelMetadata(
@@ -412,7 +423,7 @@ def _inspect(
         max_model_len=fit_to_pool(config, target.context_len, plan),
         num_slots=plan.num_slots,
         memory_bytes=plan.nbytes,
-        num_states=count_states(config, states, plan.states),
+        num_states=num_states,
     )
 
 

@@ -7,6 +7,7 @@ before its weights are read.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from yaie.base.errors import ConfigError, NotEnoughMemory
@@ -44,17 +45,21 @@ class MemoryPlan:
     device: str
     adapters: int = 0
     states: int = 0  # of recurrent layers
+    spare_states: int = 0  # a step's, between its rows
 
     @property
     def nbytes(self) -> int:
         """The sum: weights, adapters, activations, states and pool."""
         pool = self.num_slots * self.kv_bytes_per_token
-        return self.weights + self.adapters + self.activations + self.states + pool
+        states = self.states + self.spare_states
+        return self.weights + self.adapters + self.activations + states + pool
 
     def __str__(self) -> str:
         pool = self.num_slots * self.kv_bytes_per_token
         adapters = f"adapters {format_size(self.adapters)} + " if self.adapters else ""
         states = f"states {format_size(self.states)} + " if self.states else ""
+        if self.spare_states:
+            states += f"spare states {format_size(self.spare_states)} + "
         return (
             f"weights {format_size(self.weights)} + {adapters}"
             f"activations {format_size(self.activations)} + {states}"
@@ -101,11 +106,13 @@ def plan_for(
     device: str,
     dequantized: int = 0,
     most_state_bytes: int = 0,
+    spare_state_bytes: Callable[[int], int] = lambda _: 0,
 ) -> MemoryPlan:
     """Plan a model's memory under the settings. Raises `NotEnoughMemory`.
 
     `dequantized`: the largest copy that a step makes from quantized weights. `most_state_bytes`:
-    those that the states of recurrent layers can use.
+    the bytes that the states of recurrent layers can use. `spare_state_bytes` returns the bytes of
+    a step's spare states for the bytes of the states.
     """
     activations = dequantized + activation_bytes(
         sizes,
@@ -133,6 +140,7 @@ def plan_for(
         device=device,
         adapters=estimate_adapters(config.lora),
         states=states,
+        spare_states=spare_state_bytes(states),
     )
 
 
@@ -147,12 +155,13 @@ def plan_memory(
     device: str,
     adapters: int = 0,
     states: int = 0,
+    spare_states: int = 0,
 ) -> MemoryPlan:
     """Choose the number of slots, or check the configured one.
 
     Raises `NotEnoughMemory` with the sizes and, if there is one, a value that fits.
     """
-    left = free - weights - adapters - activations - states
+    left = free - weights - adapters - activations - states - spare_states
     slots_that_fit = max(0, left // kv_bytes_per_token)
     chosen = num_slots
     if chosen is None:
@@ -162,7 +171,15 @@ def plan_memory(
         most = max(_MOST_CONTEXTS * context_len, _LEAST_AUTOMATIC_SLOTS)
         chosen = min(max(0, share // kv_bytes_per_token), most)
     plan = MemoryPlan(
-        free, weights, activations, kv_bytes_per_token, max(chosen, 1), device, adapters, states
+        free,
+        weights,
+        activations,
+        kv_bytes_per_token,
+        max(chosen, 1),
+        device,
+        adapters,
+        states,
+        spare_states,
     )
     if left <= 0 or chosen < 1:
         raise NotEnoughMemory(f"the model does not fit: {plan}; use a smaller model or free memory")

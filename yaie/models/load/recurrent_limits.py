@@ -43,6 +43,19 @@ def most_state_bytes(config: EngineConfig, layers: Sequence[LayerStates]) -> int
     return _MOST_STATES_PER_SEQUENCE * config.max_running * bytes_per_state(layers)
 
 
+def spare_state_bytes(config: EngineConfig, layers: Sequence[LayerStates], nbytes: int) -> int:
+    """Return the bytes of a step's spare states, if `nbytes` are for states.
+
+    A step has one for each running sequence at most, and one more: for paths that branch between
+    its rows, and for states that are overwritten and read later. Layers of one shape take turns.
+    """
+    if not layers:
+        return 0
+    of_one_layer = sum(each.nbytes for each in {each for layer in layers for each in layer})
+    running = min(config.max_running, nbytes // bytes_per_state(layers) // _STATES_PER_SEQUENCE)
+    return (running + 1) * of_one_layer
+
+
 def count_states(config: EngineConfig, layers: Sequence[LayerStates], nbytes: int) -> int:
     """Return the number of states that `nbytes` hold; 0 without recurrent layers.
 
