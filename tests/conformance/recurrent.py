@@ -111,6 +111,25 @@ RECURRENT: tuple[RecurrentCase, ...] = (
     RecurrentCase(
         "olmo-hybrid", "OlmoHybridForCausalLM", "gated delta net", {"layer_types": _LINEAR}
     ),
+    RecurrentCase(
+        "kimi-linear",
+        "KimiLinearForCausalLM",
+        "Kimi delta attention, latent attention without positions, experts",
+        {
+            "layer_types": _LINEAR,
+            "linear_head_dim": 16,
+            "linear_num_heads": 4,
+            "num_key_value_heads": 4,
+            "kv_lora_rank": 32,
+            "qk_rope_head_dim": 8,
+            "qk_nope_head_dim": 16,
+            "v_head_dim": 24,
+            "num_local_experts": 4,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 32,
+            "mlp_layer_types": ["dense"] + ["sparse"] * (LAYERS - 1),
+        },
+    ),
     RecurrentCase("lfm2", "Lfm2ForCausalLM", "short convolutions", _CONVOLUTIONS),
     RecurrentCase(
         "lfm2-moe",

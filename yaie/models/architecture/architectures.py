@@ -74,6 +74,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     ),
     SupportedArchitecture("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "Hunyuan A13B"),
     SupportedArchitecture("HYV3ForCausalLM", "hy_v3", "Hy3"),
+    SupportedArchitecture("KimiLinearForCausalLM", "kimi_linear", "Kimi Linear", recurrent=_LINEAR),
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
     SupportedArchitecture("Lfm2ForCausalLM", "lfm2", "LFM2", recurrent=_CONVOLUTION),
     SupportedArchitecture("Lfm2MoeForCausalLM", "lfm2_moe", "LFM2 8B-A1B", recurrent=_CONVOLUTION),
@@ -159,7 +160,6 @@ _PREFIX = "its attention is bidirectional over the prompt"
 # Popular model types that would be computed wrongly or cannot run, with the reason.
 REFUSED: dict[str, str] = {
     "jamba": LINEAR,
-    "kimi_linear": LINEAR,
     "minimax": LINEAR,
     "recurrent_gemma": LINEAR,
     "zamba": _SHARED,

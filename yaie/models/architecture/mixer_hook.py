@@ -18,7 +18,7 @@ from yaie.kvcache.state_pool import StateKey, States
 from yaie.models.architecture.attention_hook import STEP_KEYWORD, current_step
 
 # Classes of transformers, by the end of their names.
-_MIXERS = ("GatedDeltaNet", "MambaLayer", "Mixer", "ShortConv")
+_MIXERS = ("DeltaAttention", "GatedDeltaNet", "MambaLayer", "Mixer", "ShortConv")
 _CACHE_NAMES = ("cache", "cache_params", "past_key_values")
 _CONV, _RECURRENT = "conv", "recurrent"
 
