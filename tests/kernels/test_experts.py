@@ -16,7 +16,8 @@ from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 HIDDEN, INNER, EXPERTS, CHOSEN = 96, 64, 6, 2
 GATES = [Gate("silu"), Gate("gelu"), Gate("clamped", 1.702, 7.0)]
-KINDS = ["int8", "int4", "mxfp4", "bfloat16", "float32"]
+KINDS = ["int8", "int4", "mxfp4", "fp8", "bfloat16", "float32"]
+FLOATS = ("fp8", "float32")  # kinds whose rows stay float32 in each set
 
 
 @pytest.fixture(params=["amx", "bf16", "vnni", "avx512", "avx2", "portable"])
@@ -43,6 +44,9 @@ def weight_of(kind: str, outputs: int, inputs: int) -> QuantizedWeight | torch.T
         codes = torch.randint(0, 16, (outputs, inputs), dtype=torch.uint8)
         scales = torch.exp2(torch.randint(-7, -2, (outputs, inputs // 32)).float())
         return QuantizedWeight(4, codes, scales, None)
+    if kind == "fp8":
+        values = (torch.randn(outputs, inputs) * 20).to(torch.float8_e4m3fn)
+        return QuantizedWeight(8, values, torch.rand(outputs, inputs // 32) / 100 + 1e-3, None)
     return (torch.randn(outputs, inputs) / 8).to(getattr(torch, kind))
 
 
@@ -51,7 +55,7 @@ def make_experts(
     inner: int = INNER, has_bias: bool = False,
 ) -> tuple[PackedExperts, list[Expert]]:  # fmt: skip
     layout = ExpertsLayout(count, hidden, inner, gate, False, False, has_bias)
-    packed = PackedExperts(layout, library, Packer(library, torch.float32))
+    packed = PackedExperts(layout, library, Packer(library, torch.float32, exact=True))
     experts = []
     for index in range(count):
         experts.append(
@@ -71,7 +75,8 @@ def product(
 ) -> torch.Tensor:
     """Return the layer's outputs in float64, for rows as the kernels round them."""
     if isinstance(weight, QuantizedWeight):
-        x = rounded(x, weight.group_size, keeps_outliers=weight.kind == "int8")
+        if weight.kind != "fp8":
+            x = rounded(x, weight.group_size, keeps_outliers=weight.kind == "int8")
         wide = weight.dequantize(torch.float32)
     else:
         wide = weight
@@ -103,7 +108,7 @@ def choose(rows: int, count: int, chosen: int = CHOSEN) -> tuple[torch.Tensor, t
 def assert_close(found: torch.Tensor, expected: torch.Tensor, kind: str, library: Library) -> None:
     is_bf16 = kind == "bfloat16" and library.instruction_set in ("amx", "bf16")
     # A byte of the second layer's rows may round the other way: one step in 127.
-    bound = 0.03 if is_bf16 or kind not in ("bfloat16", "float32") else 1e-5
+    bound = 0.03 if is_bf16 or kind not in (*FLOATS, "bfloat16") else 1e-5
     error = (found.double() - expected).norm(dim=-1)
     assert bool((error <= bound * expected.norm(dim=-1).clamp(min=1e-6)).all())
     tight = 1e-2 if is_bf16 else 2e-3 if bound > 1e-4 else 1e-5
@@ -165,7 +170,7 @@ def test_ids_of_no_expert_add_nothing(library: Library, kind: str) -> None:
     assert not bool(packed(x, torch.full((5, 2), EXPERTS), weights).any())
 
 
-@pytest.mark.parametrize("kind", ["int8", "int4", "mxfp4"])
+@pytest.mark.parametrize("kind", ["int8", "int4", "mxfp4", "fp8"])
 def test_a_row_is_independent_of_other_rows_and_threads(library: Library, kind: str) -> None:
     packed, _ = make_experts(library, kind, Gate("silu"))
     x = torch.randn(200, HIDDEN)
