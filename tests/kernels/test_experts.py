@@ -12,11 +12,12 @@ from yaie.kernels import library_search as kernels
 from yaie.kernels.library import Library
 from yaie.models.native.packed_experts import Expert, ExpertsLayout, Gate, PackedExperts
 from yaie.models.native.packing import Packer
+from yaie.models.quantization.block_weights import BlockWeight, make_q8_0
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 
 HIDDEN, INNER, EXPERTS, CHOSEN = 96, 64, 6, 2
 GATES = [Gate("silu"), Gate("gelu"), Gate("clamped", 1.702, 7.0)]
-KINDS = ["int8", "int4", "mxfp4", "fp8", "bfloat16", "float32"]
+KINDS = ["int8", "int4", "mxfp4", "fp8", "Q8_0", "bfloat16", "float32"]
 FLOATS = ("fp8", "float32")  # kinds whose rows stay float32 in each set
 
 
@@ -35,7 +36,10 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     loaded.threads = threads
 
 
-def weight_of(kind: str, outputs: int, inputs: int) -> QuantizedWeight | torch.Tensor:
+def weight_of(kind: str, outputs: int, inputs: int) -> QuantizedWeight | BlockWeight | torch.Tensor:
+    if kind == "Q8_0":
+        values = torch.randint(-127, 128, (outputs, inputs), dtype=torch.int8)
+        return make_q8_0(values, torch.rand(outputs, inputs // 32) / 500 + 1e-4)
     if kind == "int8":
         return random_weight(outputs, inputs, 8)
     if kind == "int4":
@@ -71,10 +75,14 @@ def make_experts(
 
 
 def product(
-    x: torch.Tensor, weight: QuantizedWeight | torch.Tensor, bias: torch.Tensor | None
+    x: torch.Tensor,
+    weight: QuantizedWeight | BlockWeight | torch.Tensor,
+    bias: torch.Tensor | None,
 ) -> torch.Tensor:
     """Return the layer's outputs in float64, for rows as the kernels round them."""
-    if isinstance(weight, QuantizedWeight):
+    if isinstance(weight, BlockWeight):
+        x, wide = rounded(x, 32, keeps_outliers=False), weight.dequantize(torch.float32)
+    elif isinstance(weight, QuantizedWeight):
         if weight.kind != "fp8":
             x = rounded(x, weight.group_size, keeps_outliers=weight.kind == "int8")
         wide = weight.dequantize(torch.float32)
@@ -170,7 +178,7 @@ def test_ids_of_no_expert_add_nothing(library: Library, kind: str) -> None:
     assert not bool(packed(x, torch.full((5, 2), EXPERTS), weights).any())
 
 
-@pytest.mark.parametrize("kind", ["int8", "int4", "mxfp4", "fp8"])
+@pytest.mark.parametrize("kind", ["int8", "int4", "mxfp4", "fp8", "Q8_0"])
 def test_a_row_is_independent_of_other_rows_and_threads(library: Library, kind: str) -> None:
     packed, _ = make_experts(library, kind, Gate("silu"))
     x = torch.randn(200, HIDDEN)

@@ -16,10 +16,12 @@ import torch
 from yaie.models.files.checkpoint import DTYPES, StoredTensor
 from yaie.models.load.unmapped_tensors import UnmappedTensors, empty_like, matrix_of
 from yaie.models.native.packed_experts import ExpertsLayout, UnknownExperts
+from yaie.models.quantization.block_weights import BlockWeight, make_q8_0
 from yaie.models.quantization.quantize import RoundedLayer, grouping
 from yaie.models.quantization.quantized_layers import QuantizedLayer
 from yaie.models.quantization.quantized_weights import QuantizedWeight, join
 from yaie.models.quantization.readers import read_dequantized, read_kept
+from yaie.models.quantization.tensor_shapes import damage_error
 
 _STACKED = ("values", "scales")  # the tensors of a layer that hold a matrix for each expert
 _UNKNOWN = "its experts are stored in another way"
@@ -98,10 +100,10 @@ class QuantizedParameter:
     order: torch.Tensor | None  # of the joined rows; None: as they are
     is_rounded: bool  # dequantized, to be rounded again
 
-    def read(self, index: int) -> QuantizedWeight | torch.Tensor:
+    def read(self, index: int) -> QuantizedWeight | BlockWeight | torch.Tensor:
         """Return one expert's weights [outputs, inputs], or float32 ones to be rounded.
 
-        Raises `ModelUnsupported` for scales that are not finite.
+        Raises `ModelUnsupported` for damaged scales and zero points.
         """
         if self.is_rounded:
             parts = [read_dequantized(each, _FILES, torch.float32) for each in self.layers[index]]
@@ -109,16 +111,21 @@ class QuantizedParameter:
             return wide if self.order is None else wide[self.order]
         weight = join(_with_points([read_kept(each, _FILES) for each in self.layers[index]]))
         assert weight is not None  # their formats are equal
-        if self.order is None:
-            return weight
-        points = None if weight.zero_points is None else weight.zero_points[self.order]
-        values, scales = weight.values[self.order], weight.scales[self.order]
-        return QuantizedWeight(weight.bits, values, scales, points)
+        values, scales, points = weight.values, weight.scales, weight.zero_points
+        if self.order is not None:
+            points = None if points is None else points[self.order]
+            values, scales = values[self.order], scales[self.order]
+        layer = self.layers[index][0]
+        if not layer.is_in_q8_0:
+            return QuantizedWeight(weight.bits, values, scales, points)
+        if points is not None:
+            raise damage_error(layer.name, "the config says symmetric, and it has zero points")
+        return make_q8_0(values, scales)
 
     @property
     def kind(self) -> str | None:
         """The type of the weights that stay as they are stored; None if they are rounded."""
-        return None if self.is_rounded else self.layers[0][0].format.kind
+        return None if self.is_rounded else self.layers[0][0].packed_kind
 
     def nbytes(self, kind: str | None) -> int:
         """Return the bytes of all experts; `kind`: of weights that are rounded."""
@@ -148,8 +155,9 @@ def find_quantized(
     `UnknownExperts` for layers that do not make it up, and for weights without a kernel.
     """
     joined = [each for group in layers.values() for each in group]
-    reason = next((each.no_kernel_because for each in joined if each.no_kernel_because), None)
     first = joined[0]
+    unlike = (each.no_kernel_because for each in joined if not each.is_in_q8_0)
+    reason = next((why for why in unlike if why is not None), None)
     is_rounded = rounds and (reason is not None or first.format.kind in ("fp8", "nvfp4"))
     if reason is not None and not rounds:
         raise UnknownExperts(

@@ -27,6 +27,7 @@ from yaie.models.load.expert_parameters import (
     rounded_nbytes,
 )
 from yaie.models.native.packed_experts import ExpertsLayout, UnknownExperts, read_layout
+from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.quantized_layers import QuantizedLayer, QuantizedLayout
 from yaie.models.quantization.quantized_weights import QuantizedWeight
 
@@ -56,7 +57,7 @@ class ExpertSource:
         """True if weights are rounded as they are read."""
         return any(getattr(self.parameters[part], "kind", None) is None for part in _WEIGHTS)
 
-    def read(self, index: int, part: str) -> torch.Tensor | QuantizedWeight:
+    def read(self, index: int, part: str) -> torch.Tensor | QuantizedWeight | BlockWeight:
         """Return an expert's weights [outputs, inputs], gates first.
 
         Raises `ModelUnsupported` for numbers that are not finite.

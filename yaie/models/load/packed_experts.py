@@ -22,6 +22,7 @@ from yaie.models.native.packed_cache import CacheEntry
 from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExperts
 from yaie.models.native.packing import Packer
 from yaie.models.native.saved_structures import SavedTensors
+from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.quantized_layers import QuantizedLayout
 from yaie.models.quantization.quantized_weights import QuantizedWeight
@@ -152,8 +153,10 @@ def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:
     return Expert(gate_up, down, *biases)
 
 
-def _rounded(weight: torch.Tensor | QuantizedWeight, kind: str | None) -> QuantizedWeight:
-    if isinstance(weight, QuantizedWeight):
+def _rounded(
+    weight: torch.Tensor | QuantizedWeight | BlockWeight, kind: str | None
+) -> QuantizedWeight | BlockWeight:
+    if not isinstance(weight, torch.Tensor):
         return weight
     assert kind is not None
     return quantize_weight(weight, kind)

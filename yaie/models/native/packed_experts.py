@@ -18,6 +18,7 @@ from yaie.kernels.decoder_structures import GATED_OF_EXPERTS, Experts, ExpertsCa
 from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
 from yaie.models.native.saved_structures import SavedTensors, restore
+from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.quantized_weights import QuantizedModule, QuantizedWeight
 
 _PROBE_WIDTH = 96
@@ -108,8 +109,8 @@ def _find_gate(experts: Any, is_interleaved: bool) -> Gate:
 class Expert:
     """One expert's layers: weights [outputs, inputs], gates first, quantized or plain."""
 
-    gate_up: QuantizedWeight | torch.Tensor
-    down: QuantizedWeight | torch.Tensor
+    gate_up: QuantizedWeight | BlockWeight | torch.Tensor
+    down: QuantizedWeight | BlockWeight | torch.Tensor
     gate_up_bias: torch.Tensor | None = None
     down_bias: torch.Tensor | None = None
 
@@ -167,7 +168,7 @@ class PackedExperts(QuantizedModule):
         biases = [each for each in (expert.gate_up_bias, expert.down_bias) if each is not None]
         self._nbytes += self._packer.num_packed - before + sum(4 * len(each) for each in biases)
         weights = (expert.gate_up, expert.down)
-        kinds = {each.kind for each in weights if isinstance(each, QuantizedWeight)}
+        kinds = {each.kind for each in weights if not isinstance(each, torch.Tensor)}
         self._kind = "+".join(sorted(kinds)) or None
 
     @property
@@ -223,7 +224,9 @@ class PackedExperts(QuantizedModule):
 
 
 def _product(
-    rows: torch.Tensor, weight: QuantizedWeight | torch.Tensor, bias: torch.Tensor | None
+    rows: torch.Tensor,
+    weight: QuantizedWeight | BlockWeight | torch.Tensor,
+    bias: torch.Tensor | None,
 ) -> torch.Tensor:
-    wide = weight.dequantize(torch.float32) if isinstance(weight, QuantizedWeight) else weight
+    wide = weight if isinstance(weight, torch.Tensor) else weight.dequantize(torch.float32)
     return nn.functional.linear(rows, wide.float(), None if bias is None else bias.float())

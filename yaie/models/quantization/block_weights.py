@@ -15,6 +15,7 @@ from torch import nn
 from yaie.kernels import library_search
 from yaie.kernels.decoder_structures import BLOCKS
 from yaie.models.quantization.block_layout import block_of
+from yaie.models.quantization.quantized_layers import Q8_0_INPUTS
 
 _SLICE_VALUES = 2**20  # decoded at once: the float32 values stay in the processor's cache
 
@@ -33,6 +34,19 @@ def decode_rows(kind: str, rows: torch.Tensor) -> torch.Tensor:
     decoded = torch.empty(len(rows), rows.shape[1] // block.nbytes * block.num_values)
     library.dequantize(rows.data_ptr(), decoded.data_ptr(), *decoded.shape, BLOCKS[kind])
     return decoded
+
+
+def make_q8_0(values: torch.Tensor, scales: torch.Tensor) -> BlockWeight:
+    """Return blocks of int8 values [outputs, inputs] and scales [outputs, groups], in float16.
+
+    A group is a multiple of 32 inputs.
+    """
+    outputs, inputs = values.shape
+    per_group = inputs // scales.shape[1] // Q8_0_INPUTS
+    factors = scales.half().repeat_interleave(per_group, 1)[..., None].contiguous()
+    blocks = values.view(outputs, -1, Q8_0_INPUTS).contiguous()
+    rows = torch.cat((factors.view(torch.uint8), blocks.view(torch.uint8)), dim=-1)
+    return BlockWeight("Q8_0", rows.view(outputs, -1))
 
 
 @dataclass(frozen=True, slots=True)

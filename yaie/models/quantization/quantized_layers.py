@@ -20,6 +20,8 @@ from yaie.models.quantization.device.packed_layout import (
 )
 from yaie.models.quantization.layer_policy import is_in_mixture
 
+Q8_0_INPUTS = 32  # of a block
+Q8_0_SCALE_BYTES = 2
 DEQUANTIZING_BYTES = 12  # peak for one weight while it is dequantized: three float32
 
 _SCALE_PARTS = ("weight_scale", "scales")
@@ -70,8 +72,27 @@ class QuantizedLayer:
         return self._kept_nbytes(packed=packed)
 
     @property
+    def is_in_q8_0(self) -> bool:
+        """True for 8 bits in groups, if GGUF's Q8_0 blocks hold them: as experts they do."""
+        return (
+            self.format.layout != "float8"
+            and self.format.bits == 8
+            and self.format.is_symmetric
+            and self.num_groups > 1
+            and self.group_of_input is None
+            and self.num_inputs // self.num_groups % Q8_0_INPUTS == 0
+        )
+
+    @property
+    def packed_kind(self) -> str:
+        """The kind in which the kernel library packs it as an expert."""
+        return "Q8_0" if self.is_in_q8_0 else self.format.kind
+
+    @property
     def packed_nbytes(self) -> int:
-        """Its bytes if the kernel library packs it as it is stored."""
+        """Its bytes if the kernel library packs it as an expert."""
+        if self.is_in_q8_0:
+            return self.num_weights + self.num_weights // Q8_0_INPUTS * Q8_0_SCALE_BYTES
         return self._kept_nbytes(packed=True)
 
     def _kept_nbytes(self, *, packed: bool) -> int:
