@@ -5,22 +5,12 @@ from __future__ import annotations
 import math
 
 from tests.conformance.case import LAYERS, VOCAB_SIZE, WINDOW, rope
+from tests.models.gguf_recurrent_twins import GRANITE_NAMES, RECURRENT_TWINS, SCALES
 from tests.models.gguf_twins import Twin, period
 
 _WINDOW = {"attention.sliding_window": WINDOW}
 _PATTERN = "attention.sliding_window_pattern"
 _NORMS = r"norm\.weight$"
-_SCALES = {
-    "attention.scale": lambda config: config.attention_multiplier,
-    "embedding_scale": lambda config: config.embedding_multiplier,
-    "residual_scale": lambda config: config.residual_multiplier,
-    "logit_scale": lambda config: config.logits_scaling,
-}
-_GRANITE = (
-    (r"block_sparse_moe\.experts", "mlp.experts"),
-    (r"block_sparse_moe\.router\.", "block_sparse_moe.router.layer."),
-    (r"shared_mlp\.output_linear", "mlp.shared_expert.down_proj"),
-)
 _GROUPED = {
     "expert_shared_count": 1,
     "expert_weights_scale": lambda config: config.routed_scaling_factor,
@@ -167,16 +157,20 @@ TWINS = (
         keys={"attention.layer_norm_epsilon": 1e-5},
     ),
     Twin(case="starcoder2", architecture="starcoder2", settings={"sliding_window": 4096}),
-    Twin(case="granite", architecture="granite", permuted=True, keys=_SCALES),
+    Twin(case="granite", architecture="granite", permuted=True, keys=SCALES),
     Twin(
-        case="granite-moe", architecture="granitemoe", permuted=True, keys=_SCALES, names=_GRANITE
+        case="granite-moe",
+        architecture="granitemoe",
+        permuted=True,
+        keys=SCALES,
+        names=GRANITE_NAMES,
     ),
     Twin(
         case="granite-moe-shared",
         architecture="granitemoe",
         permuted=True,
-        keys={**_SCALES, "expert_shared_feed_forward_length": 32},
-        names=_GRANITE,
+        keys={**SCALES, "expert_shared_feed_forward_length": 32},
+        names=GRANITE_NAMES,
     ),
     Twin(
         case="gpt-oss",
@@ -324,4 +318,5 @@ TWINS = (
         settings={"norm_topk_prob": True},
         keys={**_WINDOW, _PATTERN: [True, False] * 2},
     ),
+    *RECURRENT_TWINS,
 )

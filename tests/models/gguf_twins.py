@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ import torch
 from numpy.typing import NDArray
 
 from tests.conformance.case import Case
+from tests.conformance.recurrent import RECURRENT
 from tests.conformance.zoo import CASES
 from tests.models.gguf_files import write_gguf
+from tests.models.gguf_recurrent import multiplied, recurrent_parts, restorable
 
 _Array = NDArray[np.float32]
-_BY_NAME = {case.name: case for case in CASES}
+_BY_NAME = {case.name: case for case in (*CASES, *RECURRENT)}
 _ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 
 # Fields of a config -> keys, of all families.
@@ -74,6 +76,8 @@ class Twin:
     named_as: str = ""  # an architecture with the same names, for one that the package lacks
     width: int | None = None  # rope.dimension_count
     unlike: tuple[str, ...] = ()  # fields of the config that files do not hold
+    tiled: bool = False  # value heads are in llama.cpp's order
+    multiplied: bool = False  # weights are stored times the factors of their layers
 
     @property
     def name(self) -> str:
@@ -84,15 +88,17 @@ class Twin:
         """Return the model."""
         base = _BY_NAME[self.case]
         settings = {**base.settings, **self.settings}
-        return Case(base.name, base.architecture, base.note, settings, gain=base.gain)
+        return replace(base, settings=settings)
 
     def build(self) -> torch.nn.Module:
-        """Build the model, with norms that remain the same when 1 is added and taken away."""
+        """Build the model, with weights that the converter's arithmetic leaves as they are."""
         model = self.as_case().build()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if re.search(self.added or "$^", name):
                     parameter.copy_(parameter.bfloat16())
+                if name.endswith("A_log"):
+                    parameter.copy_(restorable(parameter))
         return model
 
     def write(self, path: Path, model: Any, **changes: Any) -> Path:
@@ -139,7 +145,7 @@ class Twin:
             values: _Array = tensor.detach().to(torch.float32).numpy()
             for published, part in self._parts(name, values, config):
                 stored = published
-                if published.startswith(("model.", "lm_head.")):
+                if published.startswith(("model.", "lm_head.", "backbone.")):
                     stored = known.get_name(published, try_suffixes=(".weight", ".bias"))
                 assert stored is not None, f"{published} has no name in {self.architecture}"
                 found[stored] = part
@@ -149,6 +155,9 @@ class Twin:
                 found[name] = np.stack([found.pop(each) for each in sorted(parts)])
         return found | _frequencies(config)
 
+    def _has_experts(self, config: Any) -> bool:
+        return bool(getattr(config, "num_local_experts", 0))
+
     def _parts(self, name: str, values: _Array, config: Any) -> list[tuple[str, _Array]]:
         """Return the published names of a tensor or its parts, and what is stored of each."""
         if self.permuted and (found := re.search(r"self_attn\.([qk])_proj", name)):
@@ -156,13 +165,18 @@ class Twin:
             values = permuted(values, getattr(config, heads))
         if self.added and re.search(self.added, name):
             values = values + np.float32(1)
+        if self.multiplied:
+            values = multiplied(name, values, config)
         for pattern, replacement in self.names:
             name = re.sub(pattern, replacement, name)
+        if re.search(r"\.(linear_attn|mamba|mixer|conv)\.", name):
+            return recurrent_parts(name, values, config, tiled=self.tiled)
         if name.endswith("kv_b_proj.weight"):
             return _latent(name, values, config)
         if "shared_mlp.input_linear" in name:
             gates, rest = np.split(values, 2)
-            stored = name.replace("shared_mlp.input_linear", "mlp.shared_expert.{}_proj")
+            shared = "mlp.shared_expert." if self._has_experts(config) else "mlp."
+            stored = name.replace("shared_mlp.input_linear", shared + "{}_proj")
             return [(stored.format("gate"), gates), (stored.format("up"), rest)]
         if re.search(r"(?<!shared_)experts\.gate_up_proj", name):
             return _gate_up(name, values, interleaved=self.architecture == "gpt-oss")

@@ -19,6 +19,7 @@ from yaie.models.files.gguf.hf_folder import _texts
 from yaie.models.files.gguf.hf_names import name_tensors
 
 ARCHITECTURES = ("gemma3", "gpt-oss", "deepseek2", "gemma3n", "gemma4", "phi3", "granitemoe")
+HYBRIDS = ("qwen35", "qwen3next", "lfm2", "nemotron_h_moe", "granitehybrid", "falcon-h1")
 FEW, MANY = 10, 300  # of each; seven make 2,100
 LONGEST_S = 5.0
 # Numbers that lengths, counts, types and settings can hardly be.
@@ -75,7 +76,7 @@ def check(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.integration)])
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", (*ARCHITECTURES, *HYBRIDS))
 def test_a_damaged_header_is_refused_in_one_line(
     architecture: str, count: int, tmp_path: Path
 ) -> None:

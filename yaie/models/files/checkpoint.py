@@ -194,9 +194,7 @@ def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
     file = read_model(path)
     named = name_tensors(file, read_config(folder))
     tensors = {
-        name: StoredTensor(
-            each.stored.path, name, each.stored.kind, each.shape, each.stored.first_byte
-        )
+        name: StoredTensor(each.stored.path, name, each.kind, each.shape, each.stored.first_byte)
         for name, each in named.items()
     }
     kinds = {source.kind for each in named.values() for source in each.sources}

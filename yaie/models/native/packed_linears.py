@@ -25,15 +25,19 @@ _TRIM_AFTER = 32_000_000
 class PackedLinear(nn.Module):
     """y = x W^T (+ bias) by the kernel library, in float32."""
 
-    def __init__(self, library: Library, linear: Linear) -> None:
+    def __init__(self, library: Library, linear: Linear, order: torch.Tensor | None = None) -> None:
+        """`order`: the input of each column; None: as they are."""
         super().__init__()
         self.in_features, self.out_features = linear.num_inputs, linear.num_outputs
         self._library = library
         self._linear = linear
+        self._order = order
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map x [..., inputs] to [..., outputs], in x's dtype."""
         rows = x.reshape(-1, self.in_features).float().contiguous()
+        if self._order is not None:
+            rows = rows.index_select(1, self._order)
         y = torch.empty(rows.shape[0], self.out_features)
         self._library.linear(self._linear, rows.data_ptr(), rows.shape[0], y.data_ptr(), SET, 0.0)
         return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
@@ -43,7 +47,7 @@ class PackedLinear(nn.Module):
         outputs = outputs.contiguous()
         rows = torch.empty(*outputs.shape, self.in_features)
         self._library.unpack(self._linear, outputs.data_ptr(), outputs.numel(), rows.data_ptr())
-        return rows
+        return rows if self._order is None else rows[..., self._order.argsort()]
 
 
 def packable_linears(
@@ -86,7 +90,7 @@ def pack_linears(
         if freed > _TRIM_AFTER:
             trim_heap()
             freed = 0
-        packed = PackedLinear(library, packer.pack(LinearParts((module,))))
+        packed = PackedLinear(library, *packer.pack_reordered(LinearParts((module,))))
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, packed)
     packer.warn_of_dequantized()

@@ -6,6 +6,7 @@ A packed layer is a structure of addresses; the `Packer` owns the memory they po
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -61,6 +62,16 @@ class Packer:
             _empty(module)
         return linear
 
+    def pack_reordered(self, parts: LinearParts) -> tuple[Linear, torch.Tensor | None]:
+        """Pack a layer, and return the order in which it takes its inputs; None: as they are."""
+        quantized = parts.quantized()
+        if not isinstance(quantized, BlockWeight) or quantized.order is None:
+            return self.pack(parts), None
+        linear = self.pack_weight(replace(quantized, order=None), parts.bias())
+        for module in parts.modules:
+            _empty(module)
+        return linear, quantized.order
+
     def pack_weight(
         self,
         weight: QuantizedWeight | BlockWeight | torch.Tensor,
@@ -100,7 +111,7 @@ class Packer:
         if self._num_dequantized:
             log.warning(
                 "%.1f million quantized weights are held as %s, in %d MiB: projections computed "
-                "together are quantized in different ways",
+                "together are quantized in different ways, or a file has columns in another order",
                 self._num_dequantized / 1e6,
                 str(self._dtype).removeprefix("torch."),
                 self._num_dequantized * self._dtype.itemsize >> 20,
@@ -203,7 +214,9 @@ class Packer:
 
 def is_packable(weight: QuantizedWeight | BlockWeight) -> bool:
     """Return True if the kernels compute with these quantized weights as they are."""
-    if isinstance(weight, BlockWeight) or weight.kind == "fp8":
+    if isinstance(weight, BlockWeight):
+        return weight.order is None  # see `Packer.pack_reordered`
+    if weight.kind == "fp8":
         return True
     if weight.bits == 8:
         is_simple = weight.scales.shape[1] == 1 and weight.zero_points is None

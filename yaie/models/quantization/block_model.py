@@ -84,14 +84,15 @@ def _replace_modules(
 def _blocks_of(weights: GgufWeights, name: str) -> BlockWeight | None:
     """Return a weight in blocks that the kernels compute with; None for plain ones."""
     stored = weights.blocks(name)
-    if stored is None or (kind := held_kind(stored[0])) is None:
+    if stored is None or (kind := held_kind(stored.kind)) is None:
         return None
     with torch.device("cpu"):
-        rows = torch.from_numpy(stored[1])
-        if kind == stored[0]:
-            return BlockWeight(kind, rows)
+        rows = torch.from_numpy(stored.rows)
+        order = None if stored.order is None else torch.from_numpy(stored.order)
+        if kind == stored.kind:
+            return BlockWeight(kind, rows, order)
         parts = []
         for first in range(0, len(rows), _ROWS_AT_ONCE):
-            part = decode_rows(stored[0], rows[first : first + _ROWS_AT_ONCE])
+            part = decode_rows(stored.kind, rows[first : first + _ROWS_AT_ONCE])
             parts.append(quantize(part.numpy(), GGMLQuantizationType[kind]))
-        return BlockWeight(kind, torch.from_numpy(np.concatenate(parts)))
+        return BlockWeight(kind, torch.from_numpy(np.concatenate(parts)), order)

@@ -55,6 +55,7 @@ class BlockWeight:
 
     kind: str  # "Q4_K", ...
     rows: torch.Tensor  # uint8 [outputs, bytes of a row]; perhaps pages of the file
+    order: torch.Tensor | None = None  # int64 [inputs]: input of each column; None: as they are
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,7 +69,7 @@ class BlockWeight:
     @property
     def format(self) -> tuple[object, ...]:
         """The properties that joined weights share."""
-        return self.kind, self.rows.shape[1]
+        return self.kind, self.rows.shape[1], None if self.order is None else id(self.order)
 
     @property
     def num_weights(self) -> int:
@@ -81,11 +82,11 @@ class BlockWeight:
         whole = torch.empty(self.shape, dtype=dtype)
         for part, rows in zip(torch.split(whole, self._slice), self._slices(), strict=True):
             part.copy_(decode_rows(self.kind, rows))
-        return whole
+        return whole if self.order is None else whole[:, self.order.argsort()]
 
     def multiply(self, x: torch.Tensor) -> torch.Tensor:
         """Return x W^T [..., outputs] for x [..., inputs], in float32; decodes part by part."""
-        wide = x.float()
+        wide = (x if self.order is None else x[..., self.order]).float()
         parts = [
             nn.functional.linear(wide, decode_rows(self.kind, rows)) for rows in self._slices()
         ]
@@ -106,11 +107,11 @@ class BlockWeight:
 
 
 def join_blocks(weights: Sequence[BlockWeight]) -> BlockWeight | None:
-    """Concatenate weights along their outputs; return None if their kinds differ."""
-    if len({weight.format for weight in weights}) > 1:
-        return None
+    """Concatenate weights along their outputs; return None if their formats differ."""
     if len(weights) == 1:
         return weights[0]
+    if len({w.format for w in weights}) > 1 or any(w.order is not None for w in weights):
+        return None
     return BlockWeight(weights[0].kind, torch.cat([weight.rows for weight in weights]))
 
 

@@ -22,7 +22,8 @@ Tensors = Mapping[str, "str | Source"]
 class Family:
     """An architecture of GGUF files, and the class that computes it.
 
-    `tensors`: the model's name in a layer -> the file's name in a block, or a `Source`.
+    `tensors`: the model's name in a layer -> the file's name in a block, or a `Source`; `by_kind`
+    has further tensors for each kind of layer, which the field `kinds` lists.
     `fields`: field of `config.json` -> key of the metadata, which has to be there, or a reader.
     """
 
@@ -33,6 +34,8 @@ class Family:
     outside: Tensors = field(default_factory=lambda: OUTSIDE)  # of the layers
     constants: Mapping[str, Any] = field(default_factory=dict)  # of every published model
     expected: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # key -> its values
+    by_kind: Mapping[str, Tensors] = field(default_factory=dict)
+    kinds: str = "layer_types"
     applies: Read | None = None  # False: another family of this architecture; None: always
 
 
@@ -44,6 +47,36 @@ def optional(key: str, default: Any = None) -> Read:
 def holds(tensor: str) -> Read:
     """Return a reader of whether the file has a tensor."""
     return lambda settings: tensor in settings.tensors
+
+
+def holds_any(tensor: str) -> Read:
+    """Return a reader of whether any block has a tensor."""
+    return lambda settings: any(name.endswith(f".{tensor}") for name in settings.tensors)
+
+
+def largest(key: str) -> Read:
+    """Return a reader of the largest of the layers' counts; some layers have none of the things."""
+    return lambda settings: max(settings.list_of(key))
+
+
+def one_more(name: str) -> Source:
+    """Return a norm whose weights the model takes from one; files hold the sum."""
+    return Source((f"{name}.weight",), "one more")
+
+
+def width_of_head(settings: GgufSettings) -> int:
+    """Return the width of a recurrent head's values."""
+    inner, heads = settings.size("ssm.inner_size"), settings.size(HEADS)
+    if inner % heads:
+        raise settings.damaged("ssm.inner_size", f"not a multiple of {heads} heads")
+    return inner // heads
+
+
+def layers_by_heads(recurrent: str) -> Read:
+    """Return a reader of the layers' kinds: `recurrent` layers have no KV heads."""
+    return lambda settings: [
+        FULL if count else recurrent for count in settings.list_of("attention.head_count_kv")
+    ]
 
 
 def rope(**options: Any) -> Read:
@@ -99,6 +132,11 @@ OUTSIDE: Tensors = {
     "model.norm": "output_norm",
     "lm_head": "output",
 }
+OUTSIDE_SUMMED: Tensors = {
+    "model.embed_tokens": "token_embd",
+    "model.norm.weight": one_more("output_norm"),
+    "lm_head": "output",
+}
 ATTENTION: Tensors = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
@@ -133,6 +171,12 @@ SHARED_EXPERTS: Tensors = {
     "mlp.shared_experts.up_proj": "ffn_up_shexp",
     "mlp.shared_experts.down_proj": "ffn_down_shexp",
 }
+SHARED_EXPERT: Tensors = {
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+    "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+}
 ROUTING_BIAS = Source(("exp_probs_b.bias",), whole="exp_probs_b")
 EXPERT_BIAS: Tensors = {"mlp.gate.e_score_correction_bias": ROUTING_BIAS}
 
@@ -152,4 +196,6 @@ EXPERT_FIELDS: Mapping[str, str | Read] = {
     "num_experts_per_tok": "expert_used_count",
     "moe_intermediate_size": "expert_feed_forward_length",
 }
+FULL, LINEAR = "full_attention", "linear_attention"  # kinds of layers
+HEADS, KEY_HEADS = "ssm.time_step_rank", "ssm.group_count"  # of recurrent layers
 SOFTMAX, SIGMOID = 1, 2  # expert_gating_func

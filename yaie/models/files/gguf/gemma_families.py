@@ -12,38 +12,29 @@ from yaie.models.files.gguf.family import (
     GATE_UP,
     MLP,
     OUTSIDE,
+    OUTSIDE_SUMMED,
     QK_NORMS,
     Family,
     Tensors,
     layer_types,
+    one_more,
     optional,
     two_ropes,
     window,
 )
 from yaie.models.files.gguf.gguf_settings import GgufSettings
 from yaie.models.files.gguf.rope_tables import FREQUENCIES, read_vector
-from yaie.models.files.gguf.tensor_forms import Source
 
 _GELU = {"hidden_activation": "gelu_pytorch_tanh"}
 
 
-def _one_more(name: str) -> Source:
-    """Return a norm whose weights Gemma takes from one; files hold the sum."""
-    return Source((f"{name}.weight",), "one more")
-
-
-_OUTSIDE: Tensors = {
-    "model.embed_tokens": "token_embd",
-    "model.norm.weight": _one_more("output_norm"),
-    "lm_head": "output",
-}
 _NORMS = {
     "input_layernorm": "attn_norm",
     "post_attention_layernorm": "post_attention_norm",
     "pre_feedforward_layernorm": "ffn_norm",
     "post_feedforward_layernorm": "post_ffw_norm",
 }
-_SUMMED_NORMS = {f"{name}.weight": _one_more(stored) for name, stored in _NORMS.items()}
+_SUMMED_NORMS = {f"{name}.weight": one_more(stored) for name, stored in _NORMS.items()}
 _CAPS = {"final_logit_softcapping": optional("final_logit_softcapping")}
 
 
@@ -67,10 +58,10 @@ GEMMA = Family(
     tensors={
         **ATTENTION,
         **MLP,
-        "input_layernorm.weight": _one_more("attn_norm"),
-        "post_attention_layernorm.weight": _one_more("ffn_norm"),
+        "input_layernorm.weight": one_more("attn_norm"),
+        "post_attention_layernorm.weight": one_more("ffn_norm"),
     },
-    outside=_OUTSIDE,
+    outside=OUTSIDE_SUMMED,
     fields=FIELDS,
     constants={"hidden_act": "gelu_pytorch_tanh"},
 )
@@ -78,7 +69,7 @@ GEMMA2 = Family(
     architecture="Gemma2ForCausalLM",
     model_type="gemma2",
     tensors={**_SUMMED_NORMS, **ATTENTION, **MLP},
-    outside=_OUTSIDE,
+    outside=OUTSIDE_SUMMED,
     fields={
         **FIELDS,
         "sliding_window": optional("attention.sliding_window", 4096),
@@ -96,10 +87,10 @@ GEMMA3 = Family(
         **_SUMMED_NORMS,
         **ATTENTION,
         **MLP,
-        "self_attn.q_norm.weight": _one_more("attn_q_norm"),
-        "self_attn.k_norm.weight": _one_more("attn_k_norm"),
+        "self_attn.q_norm.weight": one_more("attn_q_norm"),
+        "self_attn.k_norm.weight": one_more("attn_k_norm"),
     },
-    outside=_OUTSIDE,
+    outside=OUTSIDE_SUMMED,
     fields={
         **FIELDS,
         **_CAPS,

@@ -45,6 +45,7 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "rope.scaling.yarn_beta_slow": (),
     "rope.scaling.yarn_ext_factor": (),
     "rope.scaling.yarn_log_multiplier": (),
+    "ssm.dt_b_c_rms": (False,),
 }
 
 

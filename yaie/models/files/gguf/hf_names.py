@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 from yaie.base.errors import ModelUnsupported
 from yaie.models.files.gguf.families import find_family
-from yaie.models.files.gguf.family import Family
+from yaie.models.files.gguf.family import Family, Tensors
 from yaie.models.files.gguf.gguf_settings import HOW_TO_HELP, GgufSettings
 from yaie.models.files.gguf.header import GgufFile, GgufTensor
 from yaie.models.files.gguf.rope_tables import FACTORS, FREQUENCIES
-from yaie.models.files.gguf.tensor_forms import FORMS, Form, Shape, Source
+from yaie.models.files.gguf.tensor_forms import (
+    FORMS,
+    FORMS_OF_DELTA_NETS,
+    ONE_HEAD,
+    Form,
+    Heads,
+    Shape,
+    Source,
+)
 from yaie.models.files.gguf.tensor_kinds import KINDS
 
 _IN_BLOCK = re.compile(r"blk\.(\d+)\.")
@@ -31,7 +39,7 @@ class NamedTensor:
     shape: Shape
     sources: tuple[GgufTensor, ...]
     form_name: str = "plain"
-    heads: int = 1  # for forms that depend on it
+    heads: Heads = ONE_HEAD  # for forms that depend on them
 
     @property
     def form(self) -> Form:
@@ -44,14 +52,15 @@ class NamedTensor:
         return self.sources[0]
 
     @property
+    def kind(self) -> str:
+        """The kind of the stored tensors; BF16 if they differ, as which they are decoded."""
+        kinds = {source.kind for source in self.sources}
+        return kinds.pop() if len(kinds) == 1 else "BF16"
+
+    @property
     def nbytes(self) -> int:
         """Bytes in the file."""
         return sum(source.nbytes for source in self.sources)
-
-    @property
-    def num_heads(self) -> int | None:
-        """Heads whose rows are in llama.cpp's order; None: the rows are in ours."""
-        return self.heads if self.form_name == "permuted" else None
 
 
 def name_tensors(file: GgufFile, config: Mapping[str, Any]) -> dict[str, NamedTensor]:
@@ -90,13 +99,19 @@ class _Naming:
         for name, given in self._family.outside.items():
             yield from self._named(name, given, "")
         for layer in range(self._config["num_hidden_layers"]):
-            for name, given in self._family.tensors.items():
+            for name, given in self._tensors_of(layer).items():
                 yield from self._named(f"model.layers.{layer}.{name}", given, f"blk.{layer}.")
+
+    def _tensors_of(self, layer: int) -> Tensors:
+        family = self._family
+        if not family.by_kind:
+            return family.tensors
+        return {**family.tensors, **family.by_kind[self._config[family.kinds][layer]]}
 
     def _named(self, name: str, given: str | Source, block: str) -> Iterator[NamedTensor]:
         """Yield a tensor of the model, or the weight and the bias of a module."""
         source = given if isinstance(given, Source) else Source((given,))
-        if any("." in each for each in source.names):
+        if source.is_whole_name or any("." in each for each in source.names):
             yield from self._bare(name, source, block)
             return
         for end in (".weight", ".bias"):
@@ -120,28 +135,34 @@ class _Naming:
         yield self._formed(name, source, stored)
 
     def _formed(self, name: str, source: Source, stored: tuple[GgufTensor, ...]) -> NamedTensor:
-        heads = self._heads(stored[0])
-        rows = stored[0].shape[0]
-        if source.form in ("permuted", "thirds") and (rows % heads or rows // heads % 2):
-            raise ModelUnsupported(
-                f"{self._file.path} is damaged: {stored[0].name} has {rows} rows for {heads} "
-                f"heads; download it again",
-                code="model_damaged",
-            )
-        shapes = [each.shape for each in stored]
+        form_name, heads = source.form, self._heads(source.form, stored[0])
+        whole, form = stored[0], FORMS[form_name]
+        if form.with_equal_heads and heads.each == 1:
+            form_name, form = form.with_equal_heads, FORMS[form.with_equal_heads]
         try:
-            shape = FORMS[source.form].shape(shapes, heads)
+            if form.parts is not None:
+                stored = (*_split(whole, form.parts(whole.shape, heads)), *stored[1:])
+            if any(each.shape[0] % form.multiple(heads) for each in stored):
+                raise ValueError
+            shape = form.shape([each.shape for each in stored], heads)
         except (IndexError, ValueError):
             raise ModelUnsupported(
-                f"{self._file.path} is damaged: {stored[0].name} has the shape {shapes[0]}; "
-                f"download it again",
+                f"{self._file.path} is damaged: {whole.name} has the shape {whole.shape} for "
+                f"{heads.count} heads; download it again",
                 code="model_damaged",
             ) from None
-        return NamedTensor(name, shape, stored, source.form, heads)
+        return NamedTensor(name, shape, stored, form_name, heads)
 
-    def _heads(self, stored: GgufTensor) -> int:
+    def _heads(self, form: str, stored: GgufTensor) -> Heads:
+        config = self._config
+        if form in FORMS_OF_DELTA_NETS:
+            return Heads(
+                config["linear_num_value_heads"],
+                config["linear_value_head_dim"],
+                config["linear_num_key_heads"],
+            )
         is_key = "attn_k." in stored.name
-        return int(self._config["num_key_value_heads" if is_key else "num_attention_heads"])
+        return Heads(int(config["num_key_value_heads" if is_key else "num_attention_heads"]))
 
     def _stored(self, block: str, name: str) -> GgufTensor | None:
         """Return a stored tensor, from within a joined one if need be, and mark it as used."""
@@ -155,12 +176,14 @@ class _Naming:
     def _projection(self, whole: GgufTensor, place: int) -> GgufTensor:
         """Return the queries, keys or values of a tensor that holds all three."""
         self.used.add(whole.name)
-        query, other = self._config["num_attention_heads"], self._config["num_key_value_heads"]
-        rows = [self._config["head_dim"] * heads for heads in (query, other, other)]
-        if sum(rows) != whole.shape[0]:
+        heads, width = self._config["num_attention_heads"], self._config["head_dim"]
+        other = self._config["num_key_value_heads"] * width
+        rows = [whole.shape[0] - 2 * other, other, other]
+        # Gated attention has queries and gates.
+        if rows[0] not in (heads * width, 2 * heads * width):
             raise ModelUnsupported(
                 f"{self._file.path} is damaged: {whole.name} has {whole.shape[0]} rows instead of "
-                f"{sum(rows)}; download it again",
+                f"{heads * width + 2 * other}; download it again",
                 code="model_damaged",
             )
         shape = (rows[place], *whole.shape[1:])
@@ -168,6 +191,16 @@ class _Naming:
             _part(whole, sum(rows[:place]), rows[place], shape),
             name=whole.name.replace(_QKV, _PARTS_OF_QKV[place]),
         )
+
+
+def _split(whole: GgufTensor, counts: Sequence[int]) -> Iterator[GgufTensor]:
+    """Yield parts of a stored tensor with these numbers of rows."""
+    first = 0
+    for count in counts:
+        if count <= 0:
+            raise ValueError
+        yield _part(whole, first, count, (count, *whole.shape[1:]))
+        first += count
 
 
 def _part(whole: GgufTensor, first: int, count: int, shape: Shape) -> GgufTensor:

@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from yaie.models.files.gguf.header import GgufTensor, read_model
 from yaie.models.files.gguf.hf_config import read_gguf_config
 from yaie.models.files.gguf.hf_names import NamedTensor, name_tensors
-from yaie.models.files.gguf.tensor_forms import FORMS_OF_ROWS
+from yaie.models.files.gguf.tensor_forms import FORM_OF_COLUMNS, FORMS_OF_ROWS
 from yaie.models.files.gguf.tensor_kinds import decode
 
 _SLICE_VALUES = 2**18  # decoded at once: float32 stays in the processor's cache, twice as fast
@@ -43,13 +44,21 @@ class UnreadTensor:
         def fill(one: tuple[str, torch.Tensor, _Bytes]) -> None:
             kind, view, rows = one
             values = decode(kind, rows)
-            if tensor.form.added:
-                values -= np.float32(tensor.form.added)
+            if tensor.form.restore is not None:
+                values = tensor.form.restore(values)
             view.copy_(torch.from_numpy(values).view(view.shape))
 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             list(pool.map(fill, slices))
         return whole
+
+
+class StoredRows(NamedTuple):
+    """A matrix in the blocks of its file."""
+
+    kind: str
+    rows: _Bytes  # [outputs, bytes of a row]
+    order: NDArray[np.int64] | None = None  # input of each stored column; None: as they are
 
 
 class GgufWeights:
@@ -65,8 +74,8 @@ class GgufWeights:
         """Return a tensor that will be decoded to `dtype`."""
         return UnreadTensor(self.named[name], self._files, dtype)
 
-    def blocks(self, name: str) -> tuple[str, _Bytes] | None:
-        """Return the kind and rows [outputs, bytes] of a matrix; None if no rows are stored.
+    def blocks(self, name: str) -> StoredRows | None:
+        """Return the rows of a matrix as they are stored; None if they are not.
 
         Reordered and joined rows are copies.
         """
@@ -76,12 +85,16 @@ class GgufWeights:
             return None
         parts = [stored_rows(self._files[each.path], each) for each in tensor.sources]
         if tensor.form_name == "plain":
-            return kinds.pop(), parts[0]
+            return StoredRows(kinds.pop(), parts[0])
+        if tensor.form_name == FORM_OF_COLUMNS:
+            columns = np.arange(tensor.shape[1])[None]
+            (order,) = tensor.form.views(columns, [columns.shape], tensor.heads)
+            return StoredRows(kinds.pop(), parts[0], order.ravel())
         whole = np.empty((tensor.shape[0], parts[0].shape[1]), np.uint8)
         views = tensor.form.views(whole, [part.shape for part in parts], tensor.heads)
         for view, part in zip(views, parts, strict=True):
             view[...] = part.reshape(view.shape)
-        return kinds.pop(), whole
+        return StoredRows(kinds.pop(), whole)
 
 
 def unread_weights(path: Path, dtype: torch.dtype) -> dict[str, UnreadTensor]:
