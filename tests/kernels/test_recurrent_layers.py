@@ -35,7 +35,12 @@ CHAINS = [
     StateChain(22, 25, source=2, target=1),
 ]
 ROWS = CHAINS[-1].end_row
-SIZES = [HeadSizes(4, 2, 16, 16), HeadSizes(2, 1, 40, 150), HeadSizes(3, 3, 128, 128)]
+SIZES = [
+    HeadSizes(4, 2, 16, 16),
+    HeadSizes(6, 2, 16, 24, has_tiles=True),
+    HeadSizes(2, 1, 40, 150),
+    HeadSizes(3, 3, 128, 128),
+]
 
 
 @pytest.fixture(params=["amx", "bf16", "vnni", "avx512", "avx2", "portable"])
@@ -138,9 +143,12 @@ class Inputs(NamedTuple):
         sizes = self.sizes
         ratio = sizes.num_heads // sizes.num_key_heads
         query, key = (
-            each[row].double().view(sizes.num_key_heads, -1).repeat_interleave(ratio, 0)
-            for each in (self.queries, self.keys)
+            each[row].double().view(sizes.num_key_heads, -1) for each in (self.queries, self.keys)
         )
+        if sizes.has_tiles:
+            query, key = (each.repeat(ratio, 1) for each in (query, key))
+        else:
+            query, key = (each.repeat_interleave(ratio, 0) for each in (query, key))
         return query, key, self.values[row].double().view(sizes.num_heads, -1)
 
     def run(

@@ -92,6 +92,7 @@ class Recurrence(ctypes.Structure):
         ("gate_factor", ctypes.c_float),
         ("min_step", ctypes.c_float),
         ("max_step", ctypes.c_float),
+        ("has_tiles", ctypes.c_int64),
     ]
 
 

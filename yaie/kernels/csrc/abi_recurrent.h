@@ -64,7 +64,7 @@ struct YaieRecurrence {
     float* y;                // [rows, num_heads, value_width]
     int64_t num_rows;
     int64_t num_heads;
-    int64_t num_key_heads;  // each serves num_heads / num_key_heads neighbouring heads
+    int64_t num_key_heads;  // each serves num_heads / num_key_heads heads: see has_tiles
     int64_t key_width;
     int64_t value_width;
     const YaieChain* chains;
@@ -74,6 +74,7 @@ struct YaieRecurrence {
     float gate_factor;
     float min_step;
     float max_step;
+    int64_t has_tiles;  // 0: a key head's heads are neighbours; else num_key_heads apart
 };
 
 // An RMS norm of groups of a row, and a product with silu(gate) before or after it.

@@ -165,7 +165,7 @@ inline std::string describe_layout() {
                 YAIE_FIELD(num_heads), YAIE_FIELD(num_key_heads), YAIE_FIELD(key_width),
                 YAIE_FIELD(value_width), YAIE_FIELD(chains), YAIE_FIELD(num_chains),
                 YAIE_FIELD(states), YAIE_FIELD(is_delta_rule), YAIE_FIELD(gate_factor),
-                YAIE_FIELD(min_step), YAIE_FIELD(max_step))
+                YAIE_FIELD(min_step), YAIE_FIELD(max_step), YAIE_FIELD(has_tiles))
     YAIE_STRUCT(YaieGatedNorm, YAIE_FIELD(x), YAIE_FIELD(gate), YAIE_FIELD(gate_stride),
                 YAIE_FIELD(weight), YAIE_FIELD(weight_stride), YAIE_FIELD(y), YAIE_FIELD(num_rows),
                 YAIE_FIELD(num_groups), YAIE_FIELD(width), YAIE_FIELD(norm_first),

@@ -187,7 +187,9 @@ static void recur_columns(const RecurrenceRun& run, int64_t head, int64_t column
     int64_t keys = call.key_width, values = call.value_width;
     int64_t width = min_of(Count * kLanes, values - column);
     int64_t place = head * keys * values + column, value_place = head * values + column;
-    int64_t key_place = head / (call.num_heads / call.num_key_heads) * keys;
+    int64_t key_head =
+        call.has_tiles ? head % call.num_key_heads : head / (call.num_heads / call.num_key_heads);
+    int64_t key_place = key_head * keys;
     constexpr int64_t kStride = Count * kLanes;
     float* work = (float*)scratch.get(keys * kStride * sizeof(float));
     auto get_some = [&](const float* p) { return is_whole ? load(p) : get(p, width); };

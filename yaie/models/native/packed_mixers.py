@@ -11,6 +11,7 @@ from yaie.models.native.decoder_structure import NotRecognised
 from yaie.models.native.packing import Packer
 from yaie.models.native.recurrent_layers import states_of
 from yaie.models.native.recurrent_structure import MixerParts
+from yaie.models.native.tiled_heads import in_tiles
 from yaie.models.quantization.block_weights import BlockWeight
 from yaie.models.quantization.quantized_weights import QuantizedLinear, QuantizedWeight
 
@@ -26,6 +27,7 @@ def require_few_formats(parts: MixerParts) -> None:
 
 def pack_mixer(packer: Packer, parts: MixerParts) -> Mixer:
     """Pack a mixer, and empty its projections. `place_states` adds the states."""
+    parts = in_tiles(parts)
     for module, order in zip(parts.inputs.modules, parts.orders, strict=True):
         if order is not None:
             _reorder_outputs(module, order)

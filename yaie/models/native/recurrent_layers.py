@@ -61,12 +61,13 @@ class ConvolutionParts:
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
-    """The heads of a recurrence. Each key head serves neighbouring heads."""
+    """The heads of a recurrence. Each key head serves neighbouring heads, or one of each tile."""
 
     num_heads: int
     num_key_heads: int
     key_width: int
     value_width: int
+    has_tiles: bool = False  # a tile has a head of each key head
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class RecurrenceParts:
             gate_factor=self.gate_factor or 0.0,
             min_step=max(self.limits[0], 0.0),
             max_step=min(self.limits[1], NO_LIMIT),
+            has_tiles=sizes.has_tiles,
         )
 
 
