@@ -31,7 +31,7 @@ def write_adapter(
     tensors = {}
     for name, module in model.named_modules():
         if name.endswith(tuple(layers)):
-            outputs, inputs = module.weight.shape
+            outputs, inputs = module.out_features, module.in_features
             for part, shape in (("A", (rank, inputs)), ("B", (outputs, rank))):
                 tensor = size * torch.randn(shape, generator=random)
                 tensors[f"base_model.model.{name}.lora_{part}.weight"] = tensor

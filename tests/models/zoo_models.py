@@ -50,7 +50,9 @@ def executor_of(loaded: LoadedModel) -> TransformersExecutor:
     return TransformersExecutor(loaded, backend, memory)
 
 
-def fuse(executor: TransformersExecutor, operations: FusedOperations) -> None:
-    decoder = build_fused_decoder(executor.loaded, operations)
+def fuse(
+    executor: TransformersExecutor, operations: FusedOperations, *, adapter_pages: int = 0
+) -> None:
+    decoder = build_fused_decoder(executor.loaded, operations, adapter_pages=adapter_pages)
     if decoder is not None:
         executor.fuse(decoder)

@@ -62,7 +62,6 @@ OLD_NAMES = {
     "lora_modules": _LORA,
     "lora_paths": _LORA,
     "max_lora_rank": "ranks up to 256 are computed; omit it",
-    "max_loras": "a step computes with any number of adapters; omit it",
     "max_batch_size": "use {max_running}",
     "max_decode_batch_size": _ROWS,
     "max_num_batched_tokens": "use {max_step_rows}",

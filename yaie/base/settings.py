@@ -194,6 +194,15 @@ class EngineConfig:
         str,
         About("LoRA adapters as name=folder, or a folder of adapters; commas separate several"),
     ] = ""
+    max_loras: Annotated[
+        int | None,
+        About(
+            "adapters on a GPU with room for the largest rank in lora",
+            least=1,
+            most=4096,
+            unset="the adapters in lora, at least 4",
+        ),
+    ] = None
     trust_markers: Annotated[
         bool,
         About("tokenize chat template markers in messages and tools as control tokens"),

@@ -108,7 +108,9 @@ class EngineCore:
             num_states=loaded.num_states,
             turn_ends=loaded.metadata.eos_token_ids,
         )
-        self.adapters = EngineAdapters(executor.adapted)
+        self.adapters = EngineAdapters(
+            executor.adapted, lambda: in_use(self.scheduler, self._grammars, self._expected)
+        )
         self.adapters.load_all(config.lora)
         if config.speculate == "auto":
             self.scheduler.drafting.learned = LearnedCosts(measure_row_costs(executor))
@@ -231,8 +233,7 @@ class EngineCore:
     def step(self) -> list[TokenDelta]:
         """Compute one step; return its deltas, after the pending ones."""
         self._expected.pause()
-        if self.adapters.has_retired:
-            self.adapters.release(in_use(self.scheduler, self._grammars, self._expected))
+        self.adapters.release()
         if self._grammars:
             self._admit_with_grammars()
         began = time.perf_counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,9 +26,12 @@ Namespaced = GenerationRequest | ExpectedPrompt | ExplainPrompt | ListBranches
 class EngineAdapters:
     """Loaded adapters by name. An unloaded one stays in memory while a request computes with it."""
 
-    def __init__(self, adapted: Adapted | None) -> None:
+    def __init__(
+        self, adapted: Adapted | None, namespaces_in_use: Callable[[], Iterable[Hashable]]
+    ) -> None:
         """`adapted`: None for an engine whose layers take no adapters."""
         self._adapted = adapted
+        self._namespaces_in_use = namespaces_in_use
         self._by_name: dict[str, Adapter] = {}
         self._retired: dict[int, Adapter] = {}
 
@@ -59,6 +62,7 @@ class EngineAdapters:
         found = read_adapter(name, Path(folder), adapted)
         known = self._held().get(found.number)
         if known is None:
+            self.release()
             adapted.add(found)
         elif known.info.digest != found.info.digest:
             raise ModelUnsupported(f"the digest of {folder} collides with {known.info.path}")
@@ -77,9 +81,11 @@ class EngineAdapters:
             self._retired[found.number] = found
         return found.info
 
-    def release(self, in_use: Iterable[Hashable]) -> None:
-        """Free unloaded adapters, except the adapters of namespaces in use."""
-        numbers = set(map(adapter_of, in_use))
+    def release(self) -> None:
+        """Free unloaded adapters that no request computes with."""
+        if not self._retired:
+            return
+        numbers = set(map(adapter_of, self._namespaces_in_use()))
         for number in self._retired.keys() - numbers:
             del self._retired[number]
             assert self._adapted is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,10 +13,12 @@ import torch
 from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
+from tests.models.fused.test_fused_adapters import load_adapters, plan_sequences
 from tests.models.zoo_models import executor_of, fuse
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.fused.launch import TritonOperations
+from yaie.models.fused.plain import PlainOperations
 from yaie.models.load.loader import load_model
 from yaie.models.native.numerics_check import TOLERANCE_OF_EXPERTS, comparison_plan
 
@@ -52,3 +55,18 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
     assert error < bound
     for mine, original in zip(executor.pool.tensors(), pool, strict=True):
         assert float((mine[plan.slots].float() - original).norm() / original.norm()) < bound
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in KINDS}))
+def test_adapters_equal_their_twin(name: str, tmp_path: Path) -> None:
+    """Products by kernels and by torch, in decoders whose other operations are torch's."""
+    found = []
+    for operations in (TritonOperations(), PlainOperations()):
+        executor = small_executor(name, tmp_path / operations.name, dtype="float32")
+        fuse(executor, PlainOperations(), adapter_pages=3)
+        pools: Any = executor.adapted
+        pools._add = operations.add_low_rank
+        numbers = load_adapters(executor, tmp_path / operations.name)
+        plan = plan_sequences(numbers, executor.loaded.vocab_size)
+        found.append(executor.execute(plan))
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)

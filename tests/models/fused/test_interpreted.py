@@ -19,6 +19,17 @@ def test_operations() -> None:
     run_interpreted(HERE / "interpreted_operations.py", FUSED_SET="small")
 
 
+@pytest.mark.integration
+def test_low_rank_products() -> None:
+    run_interpreted(HERE / "interpreted_low_rank.py", FUSED_SET="small")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_low_rank_products_of_many_shapes() -> None:
+    run_interpreted(HERE / "interpreted_low_rank.py", FUSED_SET="large")
+
+
 @pytest.mark.slow
 def test_decoders() -> None:
     run_interpreted(

@@ -22,6 +22,8 @@ from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.attention_hook import LayerArguments
 from yaie.models.architecture.layer_shapes import layer_of
 from yaie.models.architecture.mixer_hook import ChainedStates, Run
+from yaie.models.fused.adapter_pools import AdapterPools
+from yaie.models.fused.operations import AdaptedRows
 
 
 class PooledModel(NamedTuple):
@@ -52,11 +54,13 @@ class Batch:
         *,
         hidden_rows: torch.Tensor | None = None,
         states: StateBatch | None = None,
+        adapted: AdaptedRows | None = None,
     ) -> None:
         """`logit_rows` is 0 to compute logits for all rows."""
         self.token_ids, self.positions, self.row_slots = rows
         self.logit_rows = logit_rows
         self.hidden_rows = hidden_rows
+        self.adapted = adapted
         self._specs = model.specs
         self._pool = model.pool
         self._prepared = prepared
@@ -64,9 +68,15 @@ class Batch:
 
     @classmethod
     def of(
-        cls, plan: StepPlan, model: PooledModel, backend: AttentionBackend, device: torch.device
+        cls,
+        plan: StepPlan,
+        model: PooledModel,
+        backend: AttentionBackend,
+        device: torch.device,
+        *,
+        adapters: AdapterPools | None = None,
     ) -> Batch:
-        """Return a plan's tensors."""
+        """Return a plan's tensors; with `adapters`, its rows with adapters too."""
         return cls(
             RowTensors(
                 torch.from_numpy(plan.token_ids).to(device),
@@ -80,6 +90,7 @@ class Batch:
                 torch.from_numpy(plan.hidden_rows).to(device) if len(plan.hidden_rows) else None
             ),
             states=StateBatch(plan, model.states, device) if model.states is not None else None,
+            adapted=adapters.place(plan.adapters) if adapters is not None else None,
         )
 
     def mix(self, mixer: int, hidden: torch.Tensor, run: Run) -> torch.Tensor:

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -24,6 +25,7 @@ from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import PackedField, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.execution.batch import Batch, PooledModel, RowTensors, row_slots
+from yaie.models.fused.adapter_pools import AdapterPools
 from yaie.process.progress import report_each
 
 log = logging.getLogger(__name__)
@@ -66,8 +68,11 @@ class DecodeGraphs:
         forward: Forward,
         *,
         max_rows: int,
+        adapters: AdapterPools | None = None,
     ) -> DecodeGraphs:
         """Capture every size up to `max_rows`, the largest first: smaller steps reuse its memory.
+
+        With `adapters`, each size has two graphs: one for rows of the model alone.
 
         The last slot of the pool belongs to no token. Sizes that do not fit into memory are
         skipped; all sizes of a method or a model that cannot be captured.
@@ -80,7 +85,7 @@ class DecodeGraphs:
         else:
             backends = {"decode": backend}
         release_unused(queue.device)  # captures allocate from a separate pool
-        maker = _StepMaker(model, queue, forward)
+        maker = _StepMaker(model, queue, forward, adapters)
         sizes = buckets_up_to(min(max_rows, MOST_ROWS))
         steps = {method: maker.steps(each, sizes) for method, each in backends.items()}
         captured = [step for each in steps.values() for step in each]
@@ -120,10 +125,17 @@ class DecodeGraphs:
 class _StepMaker:
     """One model's captures; all write into the same logits."""
 
-    def __init__(self, model: PooledModel, queue: DeviceQueue, forward: Forward) -> None:
+    def __init__(
+        self,
+        model: PooledModel,
+        queue: DeviceQueue,
+        forward: Forward,
+        adapters: AdapterPools | None,
+    ) -> None:
         self._model = model
         self._queue = queue
         self._forward = forward
+        self._adapters = adapters
         self._logits: torch.Tensor | None = None
 
     def steps(self, backend: CapturableBackend, sizes: Sequence[int]) -> list[_CapturedStep]:
@@ -133,7 +145,14 @@ class _StepMaker:
         for size in report_each(reversed(sizes), "capturing decode steps", len(sizes), "sizes"):
             try:
                 static = backend.make_static(size, spare_slot, self._queue.device)
-                step = _CapturedStep(size, static, self._model, self._queue, self._forward)
+                step = _CapturedStep(
+                    size,
+                    static,
+                    self._model,
+                    self._queue,
+                    self._forward,
+                    adapters=self._adapters,
+                )
                 self._logits = step.capture(one_row_plan(spare_slot), self._logits)
                 steps.append(step)
                 continue
@@ -148,7 +167,7 @@ class _StepMaker:
 
 
 class _CapturedStep:
-    """One batch size's graph, with its buffers."""
+    """One batch size's graphs, with their buffers."""
 
     def __init__(
         self,
@@ -157,16 +176,25 @@ class _CapturedStep:
         model: PooledModel,
         queue: DeviceQueue,
         forward: Forward,
+        *,
+        adapters: AdapterPools | None,
     ) -> None:
         self.size = size
         self.static = static
         self.nbytes = 0
         self._queue = queue
         self._forward = forward
-        rows = PackedField("int64", (size,))
-        self._inputs = Upload(queue, dict.fromkeys(RowTensors._fields, rows))
-        self._batch = Batch(RowTensors(**self._inputs.device), 0, model, static)
-        self._graph: Graph | None = None
+        self._adapters = adapters
+        rows = dict.fromkeys(RowTensors._fields, PackedField("int64", (size,)))
+        more = adapters.fields(size) if adapters is not None else {}
+        self._inputs = Upload(queue, {**rows, **more})
+        device = self._inputs.device
+        tensors = RowTensors(*(device[name] for name in rows))
+        # By whether a row has an adapter.
+        self._batches = {False: Batch(tensors, 0, model, static)}
+        if adapters is not None:
+            self._batches[True] = Batch(tensors, 0, model, static, adapted=adapters.view(device))
+        self._graphs: dict[bool, Graph] = {}
         self._logits = torch.empty(0)
 
     def capture(self, plan: StepPlan, logits: torch.Tensor | None) -> torch.Tensor:
@@ -174,24 +202,26 @@ class _CapturedStep:
 
         It writes into the first rows of `logits`; without enough it allocates and returns them.
         """
-        self._load(plan)
-        computed = self._forward(self._batch)
-        if logits is None or len(logits) < self.size:
-            logits = torch.empty_like(computed)
-        self._logits = logits[: self.size]
-        del computed  # its memory serves the steps that run eagerly
-        self._queue.mark().wait()  # an error here belongs to the first run, not to the capture
-        self._graph = self._queue.capture(self._run)
-        self.nbytes = self._graph.nbytes
+        for has_adapters, batch in self._batches.items():
+            self._load(plan)
+            computed = self._forward(batch)
+            if logits is None or len(logits) < self.size:
+                logits = torch.empty_like(computed)
+            self._logits = logits[: self.size]
+            del computed  # its memory serves the steps that run eagerly
+            self._queue.mark().wait()  # an error here belongs to the first run, not to the capture
+            self._graphs[has_adapters] = self._queue.capture(partial(self._run, batch))
+            self.nbytes += self._graphs[has_adapters].nbytes
+        assert logits is not None
         return logits
 
-    def _run(self) -> None:
-        self._logits.copy_(self._forward(self._batch))
+    def _run(self, batch: Batch) -> None:
+        self._logits.copy_(self._forward(batch))
 
     def replay(self, plan: StepPlan) -> torch.Tensor:
-        assert self._graph is not None
+        graph = self._graphs[self._adapters is not None and bool(plan.adapters.any())]
         self._load(plan)
-        self._graph.replay()
+        graph.replay()
         return self._logits[: plan.num_rows]
 
     def _load(self, plan: StepPlan) -> None:
@@ -203,5 +233,7 @@ class _CapturedStep:
         ):
             inputs[name][: plan.num_rows] = values
             inputs[name][plan.num_rows :] = padding
+        if self._adapters is not None:
+            self._adapters.fill(inputs, plan.adapters)
         self._inputs.send()
         self.static.refill(plan)

@@ -24,7 +24,8 @@ from yaie.engine.sampling.device.device_sampler import DeviceSampler
 from yaie.engine.scheduled_step import SampledToken, SampleTask
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import experts_wait
-from yaie.models.fused.fused_decoder import build_fused_decoder
+from yaie.models.fused.adapter_pools import count_pages
+from yaie.models.fused.fused_decoder import FusedDecoder, build_fused_decoder
 from yaie.models.fused.plain import choose_operations
 from yaie.models.native.batch_invariance_check import not_exact
 from yaie.models.native.native_decoder import (
@@ -35,8 +36,6 @@ from yaie.models.native.native_decoder import (
 from yaie.models.native.packed_weights import PackedWeights
 
 log = logging.getLogger(__name__)
-
-_ADAPTED = "adapters change the layers of transformers (--lora)"
 
 
 def choose_executor(
@@ -69,8 +68,7 @@ def choose_executor(
         return TransformersExecutor(model, attention, PoolMemory(model, kernels, layout))
 
     if loaded.device.type == "cuda":
-        may_fuse = may_pack and not adapts
-        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_fuse, config=config)
+        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_pack, config=config)
     else:
         original = over_a_pool(loaded)
     memory = original.memory
@@ -81,8 +79,6 @@ def choose_executor(
             raise not_exact("transformers is asked to run it")
         if kernels is None and loaded.device.type == "cpu":
             original.slower_because = "the kernel library does not compute its attention"
-        if adapts and loaded.device.type != "cpu":
-            original.slower_because = _ADAPTED
         if adapts or loaded.device.type == "cpu":
             original.accept_adapters()
         return original
@@ -112,9 +108,14 @@ def _executor_for_a_gpu(
     """Return an executor with fused layers, a measured pool and captured steps, where it can be."""
     device, model = loaded.device, loaded.model
     assert model is not None, "a packed model has no original"
-    fused = build_fused_decoder(loaded, choose_operations(device)) if may_fuse else None
+    fused: FusedDecoder | None = None
+    pages = count_pages(config.lora, config.max_loras) if config is not None and config.lora else 0
+    if may_fuse:
+        fused = build_fused_decoder(loaded, choose_operations(device), adapter_pages=pages)
+    pools = fused.adapters if fused is not None else None
     if config is not None:
-        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(device))
+        in_pools = pools.nbytes if pools is not None else 0
+        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(device), in_pools)
     executor = over_a_pool(loaded)
     if fused is not None:
         executor.fuse(fused)

@@ -69,11 +69,13 @@ def size_pool(
     config: EngineConfig,
     make_executor: Callable[[LoadedModel], Executor],
     meter: MemoryMeter,
+    adapter_bytes: int = 0,
 ) -> LoadedModel:
     """Return the model with the number of slots that the largest step leaves memory for.
 
-    `make_executor` allocates the model's pool and returns its executor. Raises `NotEnoughMemory`
-    with the setting to change and the value that fits.
+    `make_executor` allocates the model's pool and returns its executor. `adapter_bytes`: pools of
+    adapters, allocated already; with 0 an adapter takes memory when it is loaded. Raises
+    `NotEnoughMemory` with the setting to change and the value that fits.
     """
     report("measuring the largest step")
     step = _largest_step(loaded, config, make_executor, meter)
@@ -81,7 +83,7 @@ def size_pool(
     num_captured = min(config.max_running, MOST_ROWS, config.max_step_rows)
     vocab = loaded.vocab_size
     captured = step * num_captured // config.max_step_rows + 4 * num_captured * vocab
-    free = meter.free() + metadata.weight_bytes
+    free = meter.free() + metadata.weight_bytes + adapter_bytes
     plan = plan_memory(
         free=min(free, config.memory_bytes or free),
         weights=metadata.weight_bytes,
@@ -90,7 +92,7 @@ def size_pool(
         context_len=metadata.context_len,
         num_slots=config.num_slots,
         device=loaded.device.type,
-        adapters=estimate_adapters(config.lora),
+        adapters=adapter_bytes or estimate_adapters(config.lora),
     )
     log.info("the largest step takes %s: %s", format_size(step), plan)
     max_model_len = fit_to_pool(config, metadata.context_len, plan)

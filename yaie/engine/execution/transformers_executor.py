@@ -19,6 +19,7 @@ from yaie.engine.execution.memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.adapters.adapted_modules import AdaptedModules
+from yaie.models.adapters.adapter import Adapted
 from yaie.models.architecture.attention_hook import passing
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.moe import has_experts
@@ -78,7 +79,7 @@ class TransformersExecutor:
         self._graphs: DecodeGraphs | None = None
         self._fused: FusedDecoder | None = None
         self.slower_because = ""
-        self.adapted: AdaptedModules | None = None
+        self._hooked: AdaptedModules | None = None
 
     @property
     def name(self) -> str:
@@ -101,6 +102,11 @@ class TransformersExecutor:
         return self.memory.pool
 
     @property
+    def adapted(self) -> Adapted | None:
+        """See `Executor.adapted`."""
+        return self._hooked if self._fused is None else self._fused.adapters
+
+    @property
     def kernels(self) -> Library | None:
         """See `Executor.kernels`."""
         return self._backend.kernels
@@ -113,15 +119,20 @@ class TransformersExecutor:
     def compute(self, plan: StepPlan) -> RowOutputs:
         """See `Executor.compute`."""
         self.memory.note_use(int(plan.slots.max(initial=-1)))
-        if self.adapted is not None and self.adapted.begin(plan.adapters):
-            outputs = self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
-            self.adapted.end()
+        if self._hooked is not None and self._hooked.begin(plan.adapters):
+            outputs = self._forward(self._batch_of(plan))
+            self._hooked.end()
             return outputs
         if self._graphs is not None:
             logits = self._graphs.execute(plan)
             if logits is not None:
                 return RowOutputs(logits, logits.new_empty((0, self._hidden_size)))
-        return self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
+        return self._forward(self._batch_of(plan))
+
+    def _batch_of(self, plan: StepPlan) -> Batch:
+        adapters = self._fused.adapters if self._fused is not None else None
+        device = self.loaded.device
+        return Batch.of(plan, self._pooled, self._backend, device, adapters=adapters)
 
     @property
     def _hidden_size(self) -> int:
@@ -175,7 +186,12 @@ class TransformersExecutor:
         ):
             return
         self._graphs = DecodeGraphs.capture(
-            self._pooled, self._backend, queue, self._logits, max_rows=max_rows
+            self._pooled,
+            self._backend,
+            queue,
+            self._logits,
+            max_rows=max_rows,
+            adapters=self._fused.adapters if self._fused is not None else None,
         )
 
     def use_idle_moment(self) -> bool:
@@ -183,11 +199,13 @@ class TransformersExecutor:
         return self.memory.advance()
 
     def accept_adapters(self) -> None:
-        """Take adapters from now on, over the layers as they are."""
+        """Take adapters from now on, over the layers as they are; fused layers may take them."""
+        if self._fused is not None:
+            return
         loaded = self.loaded
         assert loaded.model is not None, "a packed model has no original"
         dtype = torch.float32 if loaded.device.type == "cpu" else loaded.dtype
-        self.adapted = AdaptedModules(loaded.model, dtype, loaded.device)
+        self._hooked = AdaptedModules(loaded.model, dtype, loaded.device)
 
     @torch.inference_mode()
     def pack_linears(self, library: Library) -> None:

@@ -35,19 +35,25 @@ def adapter_ranges(adapters: IntArray) -> list[Range]:
     ]
 
 
+def find_adaptable(model: nn.Module) -> dict[str, Any]:
+    """Return the linear layers that adapters may change, by name."""
+    head = model.get_output_embeddings()  # type: ignore[operator]
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if _is_linear(module)
+        and not any(part in f".{name}." for part in _OTHER_ROWS)
+        and module is not head
+    }
+
+
 class AdaptedModules:
     """Hooks on one model's linear layers, and the adapters that they add. Implements `Adapted`."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
         """`dtype`: of the adapters' weights."""
         self.dtype, self.device = dtype, device
-        self._modules = {
-            name: module
-            for name, module in model.named_modules()
-            if _is_linear(module)
-            and not any(part in f".{name}." for part in _OTHER_ROWS)
-            and module is not model.get_output_embeddings()  # type: ignore[operator]
-        }
+        self._modules = find_adaptable(model)
         self._layers: dict[str, dict[int, LowRank]] = {}  # by module, then by adapter
         self._ranges: list[Range] = []  # of the step
         self._num_rows = 0

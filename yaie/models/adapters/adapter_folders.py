@@ -44,6 +44,22 @@ def estimate_adapters(text: str) -> int:
     return total
 
 
+def read_ranks(text: str) -> list[int]:
+    """Return the largest rank of each adapter that `text` lists; 1 for files that cannot be read.
+
+    Raises `ConfigError`.
+    """
+    ranks = []
+    for folder in find_adapters(text).values():
+        ranks.append(1)
+        with contextlib.suppress(ModelUnsupported, OSError):
+            shapes = [
+                each.shape for each in read_header(folder / WEIGHTS) if ".lora_A" in each.name
+            ]
+            ranks[-1] = max((shape[0] for shape in shapes if len(shape) == 2), default=1)
+    return ranks
+
+
 def keep_adapters(text: str, unloaded: Container[str]) -> str:
     """Return the setting without unloaded adapters, and without adapters that cannot be read.
 

@@ -8,7 +8,7 @@ work; only such a module may wait for the device.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,12 +19,13 @@ from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.int8_rows import QuantizedRows, StoredRows
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
+from yaie.models.fused.adapter_pools import AdapterPools, LinearMap
 from yaie.models.fused.fused_structure import (
     FusedLayerParts,
     FusedParts,
     recognise_for_a_gpu,
 )
-from yaie.models.fused.operations import FusedOperations, HeadOperation, Store
+from yaie.models.fused.operations import AdaptedRows, FusedOperations, HeadOperation, Store
 from yaie.models.native.decoder_structure import (
     GatedMlp,
     LayerNorms,
@@ -34,8 +35,6 @@ from yaie.models.native.decoder_structure import (
 )
 from yaie.models.quantization.device.linear import DeviceLinear, merge_packed
 from yaie.models.quantization.quantized_weights import QuantizedLinear
-
-LinearMap = Callable[[torch.Tensor], torch.Tensor]  # [rows, inputs] to [rows, outputs]
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +49,7 @@ class DecoderStep(Protocol):
     row_slots: torch.Tensor  # [rows]; -1: keys and values of the row are in the pool already
     logit_rows: torch.Tensor | int  # 0: all
     hidden_rows: torch.Tensor | None  # None: none
+    adapted: AdaptedRows | None  # None: no row has an adapter
 
     def view_stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
         """Return a layer's pool keys and values, each [num_slots, num_kv_heads, width]."""
@@ -86,10 +86,15 @@ class FusedDecoder:
     """A decoder that computes a step in few launches. The original stays usable."""
 
     def __init__(
-        self, parts: FusedParts, specs: Sequence[AttentionSpec], operations: FusedOperations
+        self,
+        parts: FusedParts,
+        specs: Sequence[AttentionSpec],
+        operations: FusedOperations,
+        adapters: AdapterPools | None = None,
     ) -> None:
         """Merge the projections, layer by layer; each original becomes a view."""
         self.operations = operations
+        self.adapters = adapters
         decoder = parts.decoder
         self._embedding = decoder.embedding.weight
         self._embedding_factor = decoder.embedding_factor
@@ -97,7 +102,8 @@ class FusedDecoder:
         self._logit_factor = decoder.logit_factor
         self._logit_softcap = decoder.logit_softcap
         self._layers = [
-            _fuse(layer, spec, operations) for layer, spec in zip(parts.layers, specs, strict=True)
+            _fuse(layer, spec, operations, adapters)
+            for layer, spec in zip(parts.layers, specs, strict=True)
         ]
         # The norm after each layer: the next layer's first, at last the head's.
         norms = [layer.norms.before_attention for layer in decoder.layers]
@@ -106,6 +112,8 @@ class FusedDecoder:
     def forward(self, step: DecoderStep) -> RowOutputs:
         """Compute a step's rows; return their outputs in float32."""
         operations = self.operations
+        if self.adapters is not None:
+            self.adapters.begin(step.adapted)
         kept = step.logit_rows
         if isinstance(kept, torch.Tensor) and step.hidden_rows is not None:
             kept = torch.cat([kept, step.hidden_rows])
@@ -166,10 +174,13 @@ class FusedDecoder:
         return Store(keys, values, step.row_slots)
 
 
-def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> FusedDecoder | None:
+def build_fused_decoder(
+    loaded: LoadedModel, operations: FusedOperations, *, adapter_pages: int = 0
+) -> FusedDecoder | None:
     """Return the model's decoder as a `FusedDecoder`; None if its structure is not recognised.
 
-    It comes before the pool, which takes most of the remaining memory.
+    It comes before the pool, which takes most of the remaining memory. `adapter_pages`: see
+    `AdapterPools`; 0: it takes no adapters.
     """
     assert loaded.model is not None, "a packed model has no original"
     try:
@@ -177,10 +188,19 @@ def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> Fus
     except NotRecognised as reason:
         log.info("transformers runs the model: %s", reason)
         return None
-    return FusedDecoder(parts, loaded.specs, operations)
+    adapters = None
+    if adapter_pages:
+        like = parts.decoder.embedding.weight
+        adapters = AdapterPools(loaded.model, like, operations, adapter_pages)
+    return FusedDecoder(parts, loaded.specs, operations, adapters)
 
 
-def _fuse(layer: FusedLayerParts, spec: AttentionSpec, operations: FusedOperations) -> _Layer:
+def _fuse(
+    layer: FusedLayerParts,
+    spec: AttentionSpec,
+    operations: FusedOperations,
+    adapters: AdapterPools | None,
+) -> _Layer:
     num_queries, num_keys = (
         count * spec.key_width for count in (spec.num_heads, spec.num_kv_heads)
     )
@@ -189,22 +209,28 @@ def _fuse(layer: FusedLayerParts, spec: AttentionSpec, operations: FusedOperatio
     return _Layer(
         spec=spec,
         heads=layer.heads,
-        qkv=merge(parts.qkv.modules),
-        output=parts.output.modules[0],
+        qkv=_project(parts.qkv.modules, adapters),
+        output=_project(parts.output.modules, adapters),
         sinks=parts.sinks,
         wide_norms=tuple((part, norm) for part, norm in wide if norm is not None),
         norms=parts.norms,
         is_parallel=parts.is_parallel,
-        mlp=_mlp(parts.mlp, operations),
+        mlp=_mlp(parts.mlp, operations, adapters),
         residual_factor=parts.residual_factor,
     )
 
 
-def _mlp(parts: GatedMlp | OtherMlps, operations: FusedOperations) -> LinearMap:
+def _mlp(
+    parts: GatedMlp | OtherMlps, operations: FusedOperations, adapters: AdapterPools | None
+) -> LinearMap:
     if isinstance(parts, OtherMlps):
+        if adapters is not None:
+            for module in parts.modules:
+                adapters.watch(module)
         first, *others = parts.modules
         return lambda rows: sum((_run(each, rows) for each in others), _run(first, rows))
-    gate_up, (down,) = merge(parts.gate_up.modules), parts.down.modules
+    gate_up = _project(parts.gate_up.modules, adapters)
+    down = _project(parts.down.modules, adapters)
     return lambda rows: down(operations.gate(gate_up(rows), parts.activation))
 
 
@@ -213,6 +239,14 @@ def _run(module: nn.Module, rows: torch.Tensor) -> torch.Tensor:
     found = module(rows[None])
     output: torch.Tensor = found[0] if isinstance(found, tuple) else found
     return output.view(rows.shape)
+
+
+def _project(
+    modules: Sequence[nn.Linear | QuantizedLinear], adapters: AdapterPools | None
+) -> LinearMap:
+    """Return the map of `merge`, with the products of adapters."""
+    product = merge(modules)
+    return product if adapters is None else adapters.over(product, modules)
 
 
 def merge(modules: Sequence[nn.Linear | QuantizedLinear]) -> LinearMap:

@@ -6,7 +6,8 @@ import torch
 import triton
 
 from yaie.models.fused.kernels import gate_rows, norm_rows, rotate_rows
-from yaie.models.fused.operations import HeadOperation, Store
+from yaie.models.fused.low_rank_launch import add_low_rank
+from yaie.models.fused.operations import AdaptedRows, HeadOperation, LowRankPool, Store
 from yaie.models.native.decoder_structure import ActivationName, Norm
 
 _GATED_BLOCK = 1024
@@ -82,6 +83,12 @@ class TritonOperations:
     ) -> torch.Tensor:
         """See `FusedOperations.rotate_and_store`."""
         return _rotate(projected, positions, heads, store, stores=True)
+
+    def add_low_rank(
+        self, rows: torch.Tensor, output: torch.Tensor, pool: LowRankPool, adapted: AdaptedRows
+    ) -> None:
+        """See `FusedOperations.add_low_rank`, here in two launches."""
+        add_low_rank(rows, output, pool, adapted)
 
 
 def _rotate(

@@ -13,6 +13,8 @@ import torch
 
 from yaie.models.native.decoder_structure import ActivationName, Norm
 
+PAGE_RANKS = 16  # the fewest that tensor cores multiply
+
 
 @dataclass(frozen=True, slots=True)
 class Rotary:
@@ -50,6 +52,37 @@ class HeadOperation:
     query_norm: Norm | None = None
     key_norm: Norm | None = None
     rotary: Rotary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageTables:
+    """The pages of each adapter, on the device. An adapter's number there is its slot."""
+
+    pages: torch.Tensor  # int32 [slots, most pages], in the order of an adapter's ranks
+    owners: torch.Tensor  # int32 [pages]: the slot; below -1: free
+
+
+@dataclass(frozen=True, slots=True)
+class LowRankPool:
+    """The low-rank weights of all adapters, for modules that read the same rows.
+
+    A page has PAGE_RANKS ranks of one adapter in each module; ranks that it lacks are zeros.
+    """
+
+    down: torch.Tensor  # [pages, modules, PAGE_RANKS, inputs]
+    up: torch.Tensor  # [pages, PAGE_RANKS, outputs]: of all modules, side by side
+    used: torch.Tensor  # int32 [slots, modules]: number of pages with ranks of the module
+    sizes: tuple[int, ...]  # outputs of each module
+    tables: PageTables
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptedRows:
+    """A step's rows with adapters, on the device."""
+
+    slots: torch.Tensor  # int32 [rows]; -1: the model alone
+    blocks: torch.Tensor  # int32 [blocks, 3]: first row, number of rows (0: no work), slot
+    block_rows: int  # most rows in a block
 
 
 class FusedOperations(Protocol):
@@ -108,3 +141,12 @@ class FusedOperations(Protocol):
         store: Store,
     ) -> torch.Tensor:
         """Return the queries as `rotate`; keys and values go to their slots in the pool's dtype."""
+
+    def add_low_rank(
+        self, rows: torch.Tensor, output: torch.Tensor, pool: LowRankPool, adapted: AdaptedRows
+    ) -> None:
+        """Add the low-rank products of rows [rows, inputs] to their output [rows, outputs].
+
+        Products in between are rounded to the pool's dtype. Rows without an adapter keep their
+        bits.
+        """

@@ -8,7 +8,14 @@ from importlib.util import find_spec
 import torch
 import torch.nn.functional as F
 
-from yaie.models.fused.operations import FusedOperations, HeadOperation, Rotary, Store
+from yaie.models.fused.operations import (
+    AdaptedRows,
+    FusedOperations,
+    HeadOperation,
+    LowRankPool,
+    Rotary,
+    Store,
+)
 from yaie.models.native.decoder_structure import ActivationName, Norm
 
 log = logging.getLogger(__name__)
@@ -82,6 +89,23 @@ class PlainOperations:
         store.keys[slots] = keys[is_stored].to(store.keys.dtype)
         store.values[slots] = values[is_stored].to(store.values.dtype)
         return queries
+
+    def add_low_rank(
+        self, rows: torch.Tensor, output: torch.Tensor, pool: LowRankPool, adapted: AdaptedRows
+    ) -> None:
+        """See `FusedOperations.add_low_rank`; every row meets all pages, and keeps its own."""
+        num_pages, num_modules, ranks, _ = pool.down.shape
+        middle = F.linear(rows.to(pool.down.dtype), pool.down.flatten(0, 2))
+        middle = middle.view(len(rows), num_pages, num_modules, ranks).float()
+        is_own = adapted.slots[:, None] == pool.tables.owners
+        middle = torch.where(is_own[:, :, None, None], middle, 0.0)
+        products = [
+            middle[:, :, module].flatten(1) @ up.float().flatten(0, 1)
+            for module, up in enumerate(torch.split(pool.up, list(pool.sizes), -1))
+        ]
+        total = output.float() + torch.cat(products, -1)
+        has_adapter = adapted.slots[:, None] >= 0
+        output.copy_(torch.where(has_adapter, total.to(output.dtype), output))
 
 
 def rotate(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
