@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 Shape = tuple[int, ...]
 
 
-class Heads(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Heads:
     """The heads of a tensor. `width` and `num_key_heads` are known for gated delta nets only."""
 
     count: int
@@ -35,7 +36,7 @@ ONE_HEAD = Heads(1)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form. `heads` are those of the tensor, for forms that depend on them."""
+    """A form. `heads` are the heads of the tensor, for forms that depend on them."""
 
     shape: Callable[[Sequence[Shape], Heads], Shape]  # of the model's tensor, by the stored shapes
     views: Callable[[Any, Sequence[Shape], Heads], Sequence[Any]]  # of an array of that shape
@@ -112,7 +113,7 @@ def _swapped(array: Any, _: Sequence[Shape], __: Heads) -> Sequence[Any]:
 
 
 def _latent_shape(shapes: Sequence[Shape], _: Heads) -> Shape:
-    (heads, rank, keys), (_, values, _) = shapes
+    (heads, rank, keys), values = shapes[0], shapes[1][1]
     return (heads * (keys + values), rank)
 
 
@@ -184,7 +185,7 @@ def _three_parts(shape: Shape, heads: Heads) -> Sequence[int]:
 
 
 def _by_key_head(array: Any, shapes: Sequence[Shape], heads: Heads) -> Sequence[Any]:
-    """Parts of which the model has those of one key head side by side."""
+    """Parts whose rows of one key head lie side by side in the model."""
     count = heads.num_key_heads
     rows = [shape[0] // count for shape in shapes]
     by_head = array.reshape(count, sum(rows), *array.shape[1:])
