@@ -113,6 +113,24 @@ def test_an_answer_followed_outside_the_step_is_the_same(
     assert core.stats.num_preemptions == 0
 
 
+@pytest.mark.parametrize("missing", [0, 1, -1])
+def test_the_reason_of_the_end_is_the_same_outside_the_step(
+    make_core: MakeCore, worker: LocalWorker, missing: int
+) -> None:
+    """A grammar may end with the last token that `max_tokens` allows."""
+    choice = Grammar(kind="regex", source="noon", param="guided_choice")
+    num_tokens = len(run(make_core(), under(choice, logprobs=1)).tokens("r"))
+    request = under(choice, logprobs=1, max_tokens=num_tokens - missing)
+    inside = run(make_core(), request)
+    core = with_worker(make_core(), worker)
+    make_costly(core, choice)
+    outside = run(core, request)
+    assert outside.tokens("r") == inside.tokens("r")
+    assert worker.num_jobs
+    expected = "length" if missing > 0 else "stop"
+    assert outside.last("r").finish_reason == inside.last("r").finish_reason == expected
+
+
 @pytest.mark.parametrize("num_inside", [1, 7, 20])
 def test_an_answer_moves_out_of_the_step_in_its_middle(
     make_core: MakeCore, worker: LocalWorker, num_inside: int

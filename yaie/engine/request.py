@@ -192,13 +192,24 @@ class Sequence:
     def is_ready(self) -> bool:
         """False while the mask of its next token is computed outside the step, and after an end."""
         grammar = self.sampling.grammar
-        return grammar is None or (grammar.is_ready and not grammar.is_over)
+        if grammar is None:
+            return True
+        return not self.is_full and grammar.is_ready and not grammar.is_over
 
     @property
-    def is_over(self) -> bool:
-        """True if nothing can follow in its grammar."""
+    def is_full(self) -> bool:
+        """True if it has as many tokens as it may have."""
+        return self.num_remaining <= 0
+
+    @property
+    def late_end(self) -> FinishReason | None:
+        """Reason of an end that became known outside the steps; None before it is known."""
         grammar = self.sampling.grammar
-        return grammar is not None and grammar.is_over
+        if grammar is None:
+            return None
+        if self.is_full and not grammar.knows_end:
+            return None
+        return "stop" if grammar.is_over else "length" if self.is_full else None
 
     @property
     def num_remaining(self) -> int:
@@ -248,7 +259,9 @@ class Sequence:
         output.append(token_id)
         sampling.observe(token_id)
         end = sampling.finish_reason(token_id)
-        if end is None and len(output) >= self.request.max_new_tokens:
+        if end is None and self.is_full:
+            if sampling.grammar is not None and not sampling.grammar.knows_end:
+                return None  # see `late_end`
             return "length", None
         return end
 

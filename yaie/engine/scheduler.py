@@ -171,8 +171,10 @@ class Scheduler:
 
     def end_overdue(self) -> list[TokenDelta]:
         """End requests beyond their queue timeout, and answers whose late grammar has ended."""
-        over = [seq for seq in self.suspended if seq.is_over]
-        deltas = self._end_live(over, "stop")
+        deltas: list[TokenDelta] = []
+        for sequence in list(self.suspended):
+            if (reason := sequence.late_end) is not None:
+                deltas += self._end_live([sequence], reason)
         for request in self.backlog.take_overdue(self._clock()):
             self.stats.num_queue_timeouts += 1
             error = self.backlog.make_timeout(request)
@@ -258,9 +260,8 @@ class Scheduler:
                 first=first,
                 drafted=drafted,
             )
-        for each in sampled[outcome.num_held :]:
-            self._live.grow(sequence, each.token_id)
-        for token_id in forced:
+        grown = [*(each.token_id for each in sampled[outcome.num_held :]), *forced]
+        for token_id in grown[:-1] if sequence.is_full else grown:  # nothing follows the last one
             self._live.grow(sequence, token_id)
         return make_delta(sequence, sampled, forced, first=first, drafted=drafted)
 

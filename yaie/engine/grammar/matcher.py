@@ -134,6 +134,11 @@ class GrammarState:
         self.is_over = self.is_over or self._matcher.is_stopped()
         return True
 
+    @property
+    def knows_end(self) -> bool:
+        """False while the grammar process has yet to tell if anything can follow."""
+        return isinstance(self._matcher, LLMatcher) or self.is_ready
+
     def keep_going(self) -> None:
         """Exclude end tokens from now on while the text can grow."""
         self._keeps_going = True
