@@ -211,6 +211,15 @@ def test_damaged_weights(
     assert refused.value.code == "model_damaged"
 
 
+def test_a_size_that_the_code_of_the_model_cannot_use_is_refused(tmp_path: Path) -> None:
+    case = next(each for each in CASES if each.name == "glm")
+    save(case, case.build(), tmp_path)
+    rotary = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 1.5}
+    edit_json(tmp_path / "config.json", rope_parameters=rotary)
+    with pytest.raises(ModelUnsupported, match=r"so a size in config\.json is probably wrong"):
+        load_model(config(tmp_path))
+
+
 def test_weights_that_overflow_are_found_by_the_probe(folder: Path) -> None:
     rewrite(folder, lambda tensors: tensors["lm_head.weight"].fill_(1e4))
     rewrite(folder, lambda tensors: tensors["model.norm.weight"].fill_(1e3))

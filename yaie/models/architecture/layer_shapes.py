@@ -16,7 +16,8 @@ import torch
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
-from yaie.base.errors import ModelUnsupported
+from yaie.base.errors import ModelUnsupported, YaieError, first_line
+from yaie.device.available_memory import is_out_of_memory
 from yaie.kvcache.pool import LayerShape
 from yaie.kvcache.state_pool import LayerStates, StateShape
 from yaie.models.architecture.attention_hook import LayerArguments, passing
@@ -124,18 +125,29 @@ def probe_layers(
     """Run the model on two tokens; return its attention layers' specs and recurrent layers' states.
 
     Marks every attention module with its index. Raises `ModelUnsupported` if the attention hook
-    refuses the model, or if its logits are non-finite.
+    refuses the model, if its code fails, or if its logits are non-finite.
     """
     probe = _GeometryProbe()
     positions = torch.arange(_PROBE_TOKENS, device=device)[None]
-    with torch.inference_mode(), passing(probe) as step:
-        output = model(
-            input_ids=torch.zeros_like(positions),
-            position_ids=positions,
-            attention_mask=None,
-            use_cache=False,
-            **step,
-        )
+    try:
+        with torch.inference_mode(), passing(probe) as step:
+            output = model(
+                input_ids=torch.zeros_like(positions),
+                position_ids=positions,
+                attention_mask=None,
+                use_cache=False,
+                **step,
+            )
+    except YaieError:
+        raise
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        raise ModelUnsupported(
+            f"{type(model).__name__} fails on two tokens, so a size in config.json is probably "
+            f"wrong: {type(error).__name__}: {first_line(error)}",
+            code="model_damaged",
+        ) from error
     if not probe.specs:
         raise ModelUnsupported(f"{type(model).__name__} has no supported attention layer")
     if not bool(torch.isfinite(output.logits).all()):
