@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
 from tests.server.test_background import begin, fetch_end, hold
 from yaie.server.http.body_memory import SHORT_BYTES
 from yaie.server.models.service import Service
+from yaie.server.responses_api import responses_translation
+from yaie.server.responses_api.response_store import Item, Link
+from yaie.server.responses_api.stored_items import StoredItems
+from yaie.server.schemas.responses import ResponsesBody
 
 URL = "/v1/responses"
 QUESTION = {"role": "user", "content": "the plan?"}
@@ -50,6 +56,52 @@ def test_stored_items_and_conversations_count_with_the_bodies(make_app: MakeApp)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1"), refused.text
     assert http.post(URL, json={"input": "the plan?"}).status_code == 200
     assert memory.num_bytes == 0
+
+
+def test_a_request_that_has_ended_counts_no_more_items(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text thread cannot be stopped, and reads an item after the request timed out."""
+    http, _ = make_app()
+    memory = service_of(http).body_memory
+    first = http.post(URL, json={"input": [thought(2 * SHORT_BYTES), QUESTION]}).json()
+    begins, has_ended, is_over = threading.Event(), threading.Event(), threading.Event()
+    find, conversation = StoredItems.find, responses_translation._conversation
+
+    def wait() -> None:
+        begins.set()
+        has_ended.wait(30)
+
+    def find_late(items: StoredItems, item_id: str) -> Item | None:
+        wait()
+        try:
+            return find(items, item_id)
+        finally:
+            is_over.set()
+
+    def continue_late(body: ResponsesBody) -> Link | None:
+        if body.previous_response_id is None:
+            return None
+        wait()
+        try:
+            return conversation(body)
+        finally:
+            is_over.set()
+
+    monkeypatch.setattr(StoredItems, "find", find_late)
+    monkeypatch.setattr(responses_translation, "_conversation", continue_late)
+    for body in (
+        {"input": [{"type": "item_reference", "id": "rs_1"}, QUESTION]},
+        {"input": "more?", "previous_response_id": first["id"]},
+    ):
+        for event in (begins, has_ended, is_over):
+            event.clear()
+        while not begins.is_set():  # a request may end before it has a thread
+            timed_out = http.post(URL, json={**body, "request_timeout_s": 0.02})
+            assert timed_out.status_code == 504, timed_out.text
+        has_ended.set()
+        assert is_over.wait(30)
+        assert memory.num_bytes == 0
 
 
 def test_a_response_in_the_background_holds_its_body(make_app: MakeApp) -> None:

@@ -34,9 +34,15 @@ class BodyShare:
         self.num_bytes = 0
 
     def add(self, num_bytes: int) -> None:
-        """Count more bytes. Raises `Overloaded` without room; short requests always have room."""
+        """Count more bytes. Raises `Overloaded` without room; short requests always have room.
+
+        Raises it too once all holders have released the share: a text thread may outlive its
+        request, and nothing would free these bytes.
+        """
         memory = self._memory
         with memory.lock:
+            if not self._num_holders:
+                raise Overloaded("the request has ended; send it again")
             wanted = self.num_bytes + num_bytes
             if wanted > SHORT_BYTES and memory.num_bytes + num_bytes > memory.max_bytes:
                 raise Overloaded(
@@ -49,11 +55,12 @@ class BodyShare:
 
     def keep(self) -> None:
         """Add a holder, which releases the share too."""
-        self._num_holders += 1
+        with self._memory.lock:
+            self._num_holders += 1
 
     def release(self) -> None:
         """Free the bytes if this was the last holder."""
-        self._num_holders -= 1
-        if self._num_holders == 0:
-            with self._memory.lock:
+        with self._memory.lock:
+            self._num_holders -= 1
+            if not self._num_holders:
                 self._memory.num_bytes -= self.num_bytes
