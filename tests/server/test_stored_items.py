@@ -13,6 +13,7 @@ from tests.server.test_background import begin, fetch_end, hold
 from yaie.server.http.body_memory import SHORT_BYTES
 from yaie.server.models.service import Service
 from yaie.server.responses_api import responses_translation
+from yaie.server.responses_api.items import InputRead, read_input
 from yaie.server.responses_api.response_store import Item, Link
 from yaie.server.responses_api.stored_items import StoredItems
 from yaie.server.schemas.responses import ResponsesBody
@@ -102,6 +103,31 @@ def test_a_request_that_has_ended_counts_no_more_items(
         has_ended.set()
         assert is_over.wait(30)
         assert memory.num_bytes == 0
+
+
+def test_bodies_that_name_stored_items_have_the_threads_of_long_texts(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, _ = make_app()
+    first = http.post(URL, json={"input": [thought(10), QUESTION]}).json()
+    reference = {"type": "item_reference", "id": "rs_1"}
+    bodies: list[tuple[dict[str, Any], str]] = [
+        ({"input": [QUESTION]}, "short"),
+        ({"input": ["text", QUESTION]}, "short"),
+        ({"input": "more?", "previous_response_id": first["id"]}, "long"),
+        ({"input": [QUESTION, reference]}, "long"),
+    ]
+    threads: list[str] = []
+
+    def read_there(*arguments: Any) -> InputRead:
+        threads.append(threading.current_thread().name)
+        return read_input(*arguments)
+
+    monkeypatch.setattr(responses_translation, "read_input", read_there)
+    for url in (URL, f"{URL}/input_tokens"):
+        for body, lane in bodies:
+            http.post(url, json=body)
+            assert threads.pop().startswith(f"yaie-text-{lane}"), body
 
 
 def test_a_response_in_the_background_holds_its_body(make_app: MakeApp) -> None:

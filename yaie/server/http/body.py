@@ -18,7 +18,7 @@ from starlette.responses import Response
 from yaie.base.errors import InvalidRequest, as_shown
 from yaie.base.sliced_json import LARGE_BYTES, parse_body
 from yaie.server.http.http_errors import OLLAMA, WrongMediaType, route_path
-from yaie.text.text_threads import FairThreads
+from yaie.text.text_threads import SHORT_BYTES, FairThreads
 
 Body = TypeVar("Body", bound=BaseModel)
 _Result = TypeVar("_Result")
@@ -44,11 +44,11 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
 
 
 def text_bytes(request: Request, body: BaseModel) -> int | None:
-    """Return the bytes of a body's texts; None if they continue a stored conversation."""
-    if getattr(body, "previous_response_id", None) is not None:
-        return None
+    """Return the bytes of a body's texts; None if a short body names stored texts."""
     found: int | None = getattr(request.state, "body_bytes", None)
-    return found
+    if found is None or found > SHORT_BYTES:  # items of a long one are not looked at here
+        return found
+    return None if getattr(body, "names_stored", False) else found
 
 
 async def parse_off_loop(parse: Callable[[], _Result], num_bytes: int, tenant: str = "") -> _Result:

@@ -11,6 +11,7 @@ from yaie.base.errors import InvalidRequest, UnsupportedParameter
 from yaie.server.requests.checks import IMAGE_NOTE, plain
 from yaie.server.responses_api.call_forms import CALL_FORMS, FUNCTION, CallForm
 from yaie.server.responses_api.response_store import Item
+from yaie.server.schemas.responses import ITEM_REFERENCE
 
 ROLES = ("user", "assistant", "system", "developer")
 _TEXT_KINDS = ("input_text", "output_text", "text")
@@ -48,7 +49,7 @@ def read_input(given: object, find: Callable[[str], Item | None]) -> InputRead:
         raise InvalidRequest("input must be a string or a list of items", param="input")
     for item, where in zip(given, places, strict=True):
         kind = _kind(item, where)
-        if kind == "item_reference":
+        if kind == ITEM_REFERENCE:
             read = [_find_item(item, where, find)]
         elif kind in _READERS:
             seen = _note_images(item)

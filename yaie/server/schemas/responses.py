@@ -17,6 +17,8 @@ from yaie.server.schemas.shared_fields import (
     WholeNumber,
 )
 
+ITEM_REFERENCE = "item_reference"  # type of an item: the id of a stored item
+
 
 class ReasoningOptions(BaseModel):
     """OpenAI's `reasoning`; only `effort` has an effect."""
@@ -189,6 +191,14 @@ class ResponsesBody(RequestBody):
         """The `Place` of `yaie.server.responses_api.response_store`: store and tenant."""
         assert self._place is not None
         return self._place
+
+    @property
+    def names_stored(self) -> bool:
+        """True if the body names stored items or a stored conversation."""
+        items = self.input if isinstance(self.input, list) else ()
+        return self.previous_response_id is not None or any(
+            isinstance(item, dict) and item.get("type") == ITEM_REFERENCE for item in items
+        )
 
     def at(self, place: object) -> ResponsesBody:
         """Note store and tenant; return the body."""
