@@ -155,4 +155,11 @@ def test_old_turns_are_dropped() -> None:
     queue.add(None, short, next_turn_prefill.MAX_WAITING_BYTES)  # type: ignore[arg-type]
     queue.add(None, short, 1)  # type: ignore[arg-type]
     assert len(queue._waiting) == 1
+    largest = SimpleNamespace(prompt_token_ids=(1,) * (next_turn_prefill.MAX_WAITING_TOKENS + 1))
+    for ended, num_bytes in (
+        (short, next_turn_prefill.MAX_WAITING_BYTES + 1),
+        (call.EndedTurn(None, largest, (), ()), 0),  # type: ignore[arg-type]
+    ):
+        queue.add(None, ended, num_bytes)  # type: ignore[arg-type]
+        assert [each for *_, each in queue._waiting] == [1]
     queue.stop()

@@ -46,12 +46,15 @@ class NextTurnPrefill:
     def add(self, client: EngineClient, ended: EndedTurn | None, num_bytes: int) -> None:
         """Queue a turn, if it is one; drop the oldest ones if there are too many.
 
-        `num_bytes`: of its conversation.
+        A turn that is too large alone drops none. `num_bytes`: of its conversation.
         """
         if ended is None or not self._is_on:
             return
+        num_tokens = len(ended.request.prompt_token_ids)
+        if num_tokens > MAX_WAITING_TOKENS or num_bytes > MAX_WAITING_BYTES:
+            return
         self._waiting.append((client, ended, num_bytes))
-        self._num_tokens += len(ended.request.prompt_token_ids)
+        self._num_tokens += num_tokens
         self._num_bytes += num_bytes
         while (
             len(self._waiting) > MAX_WAITING
