@@ -292,6 +292,7 @@ def test_a_key_covers_all_inputs_of_packed_weights(tmp_path: Path) -> None:
         "context": cache_key(dataclasses.replace(config, max_model_len=64), folder, "avx2"),
     }
     unrelated = dataclasses.replace(config, num_slots=77, threads=1, policy="fcfs", audit=True)
+    unrelated = dataclasses.replace(unrelated, max_loras=9, queue_timeout_s=5.0, kv_block_size=8)
     assert cache_key(unrelated, folder, "avx2") == key
     weights = folder / "model.safetensors"
     status = weights.stat()

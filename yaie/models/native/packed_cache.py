@@ -63,7 +63,8 @@ _SAMPLE_BYTES = 4096
 # Settings without an effect on packed weights; any other, also a new one, makes another file.
 _UNRELATED = {
     *("served_model_name", "model", "revision", "num_slots", "max_step_rows", "max_running"),
-    *("max_waiting", "max_waiting_tokens"),
+    *("max_waiting", "max_waiting_tokens", "queue_timeout_s", "tenant_weights"),
+    *("max_loras", "tool_call_parser", "cache_events", "kv_block_size", "grammar_cache_bytes"),
     *("policy", "priority_aging", "eviction", "prefix_cache", "threads", "audit"),
     *("weights_cache", "weights_cache_bytes", "memory_bytes"),
     "calibrate",  # the text counts, not its path
