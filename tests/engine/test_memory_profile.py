@@ -97,6 +97,11 @@ def test_a_step_that_does_not_fit_names_the_rows_that_do(tiny_model_dir: Path) -
     with pytest.raises(NotEnoughMemory, match="a step of one token"):
         none = Gpu(room=0)
         size_pool(loaded, config, none.executor, none)
+    with pytest.raises(
+        NotEnoughMemory, match=r"adapters \(1\.0 MiB\).* smaller --max-loras"
+    ) as refused:
+        size_pool(loaded, config, none.executor, none, adapter_bytes=MIB)
+    assert refused.value.param == "max_loras"
 
 
 def test_other_errors_of_the_step_are_not_taken_for_memory(tiny_model_dir: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ from tests.adapters import merge, write_adapter
 from tests.models.zoo_models import executor_of, fuse, load_case
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import Segment
+from yaie.base.errors import NotEnoughMemory
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.models.adapters.adapter import read_adapter
+from yaie.models.fused import fused_decoder
 from yaie.models.fused.adapter_pools import AdapterPools, count_pages
+from yaie.models.fused.fused_decoder import build_fused_decoder
 from yaie.models.fused.plain import PlainOperations
 from yaie.models.load import loader, weight_sizes
 from yaie.models.quantization.device.linear import DeviceLinear
@@ -115,6 +120,31 @@ def test_quantized_layers_take_products(
         numbers = load_adapters(executor, tmp_path / executor.name)
         found.append(executor.execute(plan_sequences(numbers, executor.loaded.vocab_size)))
     torch.testing.assert_close(*found, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "most_calls"), [(torch, "empty", 3), (fused_decoder, "_merge_linears", 1)]
+)
+def test_pools_without_memory_name_their_setting(
+    owner: ModuleType,
+    name: str,
+    most_calls: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first pools leave no memory for a later one, or for a later layer's merged weights."""
+    loaded = load_case("qwen3", tmp_path)
+    real, calls = getattr(owner, name), itertools.count(1)
+
+    def run_out(*arguments: Any, **options: Any) -> Any:
+        if next(calls) > most_calls:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, run_out)
+    with pytest.raises(NotEnoughMemory, match=r"3 pages .* a smaller --max-loras") as refused:
+        build_fused_decoder(loaded, PlainOperations(), adapter_pages=3)
+    assert refused.value.param == "max_loras"
 
 
 def test_pages_have_room_for_the_largest_rank(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def size_pool(
     `NotEnoughMemory` with the setting to change and the value that fits.
     """
     report("measuring the largest step")
-    step = _largest_step(loaded, config, make_executor, meter)
+    step = _largest_step(loaded, config, make_executor, meter, adapter_bytes)
     metadata = loaded.metadata
     num_captured = min(config.max_running, MOST_ROWS, config.max_step_rows)
     vocab = loaded.vocab_size
@@ -109,6 +109,7 @@ def _largest_step(
     config: EngineConfig,
     make_executor: Callable[[LoadedModel], Executor],
     meter: MemoryMeter,
+    adapter_bytes: int,
 ) -> int:
     """Return the peak memory of a step with `max_step_rows` rows.
 
@@ -128,6 +129,12 @@ def _largest_step(
                 param="max_step_rows",
             )
         rows //= 2
+    if adapter_bytes:
+        raise NotEnoughMemory(
+            f"the weights ({weights}) and the pools of adapters ({format_size(adapter_bytes)}) "
+            "leave no memory for a step of one token; use a smaller --max-loras",
+            param="max_loras",
+        )
     raise NotEnoughMemory(
         f"the weights ({weights}) leave no memory for a step of one token; use a smaller or "
         f"quantized model, or free memory"

@@ -16,6 +16,8 @@ import torch
 from torch import nn
 
 from yaie.attention.spec import AttentionSpec
+from yaie.base.errors import NotEnoughMemory
+from yaie.device.available_memory import is_out_of_memory
 from yaie.kvcache.int8_rows import QuantizedRows, StoredRows
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
@@ -25,7 +27,13 @@ from yaie.models.fused.fused_structure import (
     FusedParts,
     recognise_for_a_gpu,
 )
-from yaie.models.fused.operations import AdaptedRows, FusedOperations, HeadOperation, Store
+from yaie.models.fused.operations import (
+    PAGE_RANKS,
+    AdaptedRows,
+    FusedOperations,
+    HeadOperation,
+    Store,
+)
 from yaie.models.native.decoder_structure import (
     GatedMlp,
     LayerNorms,
@@ -180,7 +188,8 @@ def build_fused_decoder(
     """Return the model's decoder as a `FusedDecoder`; None if its structure is not recognised.
 
     It comes before the pool, which takes most of the remaining memory. `adapter_pages`: see
-    `AdapterPools`; 0: it takes no adapters.
+    `AdapterPools`; 0: it takes no adapters. Raises `NotEnoughMemory` if pools and merged layers do
+    not fit.
     """
     assert loaded.model is not None, "a packed model has no original"
     try:
@@ -188,11 +197,21 @@ def build_fused_decoder(
     except NotRecognised as reason:
         log.info("transformers runs the model: %s", reason)
         return None
-    adapters = None
-    if adapter_pages:
-        like = parts.decoder.embedding.weight
+    if not adapter_pages:
+        return FusedDecoder(parts, loaded.specs, operations)
+    like = parts.decoder.embedding.weight
+    try:
         adapters = AdapterPools(loaded.model, like, operations, adapter_pages)
-    return FusedDecoder(parts, loaded.specs, operations, adapters)
+        return FusedDecoder(parts, loaded.specs, operations, adapters)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise NotEnoughMemory(
+            f"the pools of adapters, each with {adapter_pages} pages of {PAGE_RANKS} ranks, do not "
+            "fit into the memory left by the weights; use a smaller --max-loras or adapters of "
+            "smaller ranks",
+            param="max_loras",
+        ) from None
 
 
 def _fuse(
