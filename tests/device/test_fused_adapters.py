@@ -148,6 +148,38 @@ def test_an_adapter_without_room_is_refused(tiny_model_dir: Path, adapters: Path
     adapted.load("b")
 
 
+def test_adapters_that_cannot_be_captured_run_eagerly(
+    tiny_model_dir: Path,
+    adapters: Path,
+    merged: dict[str, TransformersExecutor],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Steps of the model alone keep their graphs."""
+    add = PlainOperations.add_low_rank
+
+    def add_slowly(operations: PlainOperations, rows: torch.Tensor, *others: Any) -> None:
+        assert rows.abs().max().item() >= 0
+        add(operations, rows, *others)
+
+    monkeypatch.setattr(PlainOperations, "add_low_rank", add_slowly)
+    adapted = Adapted(tiny_model_dir, adapters, num_pages=1)
+    graphs = adapted.executor.graphs
+    assert graphs is not None and graphs.report.sizes == (1, 2, 4)
+    assert caplog.text.count("steps with adapters cannot be captured") == 1
+    assert "waits for the device" in caplog.text
+    adapted.load("a")
+    lengths, names = LENGTHS[2], ["", "a", "a"]
+    found = on_host(adapted.executor.execute(adapted.plan(7, lengths, names)))
+    assert graphs.num_replayed == 0
+    for row, name in enumerate(names):
+        expected = on_host(merged[name].execute(decode_plan(7, lengths)))[row]
+        torch.testing.assert_close(found[row], expected, atol=1e-4, rtol=1e-4)
+    alone = adapted.run(adapted.plan(7, lengths, [""] * 3))
+    assert graphs.num_replayed == 1
+    torch.testing.assert_close(alone[0], found[0], atol=1e-5, rtol=1e-5)
+
+
 def test_an_engine_with_captured_steps_answers_as_one_on_the_cpu(
     tiny_model_dir: Path, adapters: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,8 @@ class DecodeGraphs:
     ) -> DecodeGraphs:
         """Capture every size up to `max_rows`, the largest first: smaller steps reuse its memory.
 
-        With `adapters`, each size has two graphs: one for rows of the model alone.
+        With `adapters`, each size has two graphs: one for rows of the model alone. If a step with
+        adapters cannot be captured, such steps run eagerly.
 
         The last slot of the pool belongs to no token. Sizes that do not fit into memory are
         skipped; all sizes of a method or a model that cannot be captured.
@@ -114,7 +115,7 @@ class DecodeGraphs:
         methods = chooser.rank(plan, self._steps) if chooser is not None else self._steps
         for method in methods:
             for step in self._steps[method]:
-                if step.size >= plan.num_rows and step.static.holds(plan):
+                if step.serves(plan):
                     self.num_replayed += 1
                     if chooser is not None:
                         chooser.take(plan, method)
@@ -137,6 +138,7 @@ class _StepMaker:
         self._forward = forward
         self._adapters = adapters
         self._logits: torch.Tensor | None = None
+        self._captures_adapters = adapters is not None
 
     def steps(self, backend: CapturableBackend, sizes: Sequence[int]) -> list[_CapturedStep]:
         """Return the captured steps with a backend, ascending in size like `sizes`."""
@@ -153,7 +155,10 @@ class _StepMaker:
                     self._forward,
                     adapters=self._adapters,
                 )
-                self._logits = step.capture(one_row_plan(spare_slot), self._logits)
+                plan = one_row_plan(spare_slot)
+                logits = step.capture(plan, self._logits)
+                self._capture_adapters(step, plan, logits)
+                self._logits = logits
                 steps.append(step)
                 continue
             except Exception as error:
@@ -164,6 +169,18 @@ class _StepMaker:
                 log.warning("decode steps of %d rows are not captured: %s", size, error)
             release_unused(self._queue.device)  # here the error and its tensors are gone
         return steps[::-1]
+
+    def _capture_adapters(self, step: _CapturedStep, plan: StepPlan, logits: torch.Tensor) -> None:
+        """Capture a step's rows with adapters, until that fails. Raises if memory runs out."""
+        if not self._captures_adapters:
+            return
+        try:
+            step.capture(plan, logits, has_adapters=True)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            log.warning("steps with adapters cannot be captured and run slower: %s", error)
+            self._captures_adapters = False
 
 
 class _CapturedStep:
@@ -197,29 +214,35 @@ class _CapturedStep:
         self._graphs: dict[bool, Graph] = {}
         self._logits = torch.empty(0)
 
-    def capture(self, plan: StepPlan, logits: torch.Tensor | None) -> torch.Tensor:
+    def capture(
+        self, plan: StepPlan, logits: torch.Tensor | None, *, has_adapters: bool = False
+    ) -> torch.Tensor:
         """Run the step once, for its allocations and compilations, then capture it.
 
         It writes into the first rows of `logits`; without enough it allocates and returns them.
         """
-        for has_adapters, batch in self._batches.items():
-            self._load(plan)
-            computed = self._forward(batch)
-            if logits is None or len(logits) < self.size:
-                logits = torch.empty_like(computed)
-            self._logits = logits[: self.size]
-            del computed  # its memory serves the steps that run eagerly
-            self._queue.mark().wait()  # an error here belongs to the first run, not to the capture
-            self._graphs[has_adapters] = self._queue.capture(partial(self._run, batch))
-            self.nbytes += self._graphs[has_adapters].nbytes
-        assert logits is not None
+        batch = self._batches[has_adapters]
+        self._load(plan)
+        computed = self._forward(batch)
+        if logits is None or len(logits) < self.size:
+            logits = torch.empty_like(computed)
+        self._logits = logits[: self.size]
+        del computed  # its memory serves the steps that run eagerly
+        self._queue.mark().wait()  # an error here belongs to the first run, not to the capture
+        self._graphs[has_adapters] = graph = self._queue.capture(partial(self._run, batch))
+        self.nbytes += graph.nbytes
         return logits
 
     def _run(self, batch: Batch) -> None:
         self._logits.copy_(self._forward(batch))
 
+    def serves(self, plan: StepPlan) -> bool:
+        """Return True if a graph computes the plan."""
+        fits = self.size >= plan.num_rows and self.static.holds(plan)
+        return fits and bool(plan.adapters.any()) in self._graphs
+
     def replay(self, plan: StepPlan) -> torch.Tensor:
-        graph = self._graphs[self._adapters is not None and bool(plan.adapters.any())]
+        graph = self._graphs[bool(plan.adapters.any())]
         self._load(plan)
         graph.replay()
         return self._logits[: plan.num_rows]
