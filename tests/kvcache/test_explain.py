@@ -193,6 +193,21 @@ def test_tokens_elsewhere_count_up_to_a_state() -> None:
     assert (found.num_held_elsewhere, found.cause) == (30, "other_namespace")
 
 
+def test_a_missing_state_is_the_cause_once_all_known_tokens_are_computed() -> None:
+    """Until then another request computes the rest, so `num_known` are held tokens."""
+    tree = RadixTree(100)
+    tree.states = NodeStates(4)
+    cursor = open_path(tree, list(range(40)))
+    assert cursor.node is not None
+    for computed in range(40):
+        cursor.node.num_computed = computed
+        found = explain(tree, "", range(50))
+        assert (found.num_held, found.num_known, found.cause) == (0, 40, "not_computed_yet")
+    compute(tree, cursor)
+    found = explain(tree, "", range(50))
+    assert (found.num_held, found.num_known, found.cause) == (0, 40, "no_state")
+
+
 def test_held_continuations_are_shown_by_latest_use() -> None:
     tree = RadixTree(100)
     for number in range(6):

@@ -59,7 +59,9 @@ class Explanation(msgspec.Struct, frozen=True, tag=True):
 
     num_tokens: int  # prompt tokens
     num_held: int  # leading tokens whose keys and values are in the pool
-    num_known: int  # leading tokens in the tree; after `num_held` they are not computed yet
+    # Leading tokens in the tree. After `num_held` they are not computed yet; with the cause
+    # "no_state" all are computed.
+    num_known: int
     cause: Cause | None  # None: only the last token is missing, which is always computed
     clock: int  # tree clock
     held: tuple[HeldBranch, ...] = ()  # after `num_known` tokens, latest use first
