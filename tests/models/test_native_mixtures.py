@@ -78,6 +78,31 @@ def test_routers_choose_as_in_transformers(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MORE)
 def test_more_families(name: str, tmp_path: Path) -> None:
     check(tmp_path, name)
+@needs_library
+def test_routers_in_float32_serve_rows_in_bfloat16(tmp_path: Path) -> None:
+    """Transformers keeps the router of GLM-4.5 in float32."""
+    save(*build("glm4-moe", n_shared_experts=1), tmp_path)
+    config = EngineConfig(model=str(tmp_path), num_slots=256, dtype="bfloat16")
+    loaded: Any = load_model(config)
+    gate = loaded.model.model.layers[1].mlp.gate
+    assert gate.weight.dtype is torch.float32
+    assert choose_executor(loaded).name == "native"
+
+
+@pytest.mark.parametrize("part", ["mlp", "mlp.gate"])
+def test_a_mixture_that_does_not_run_alone_is_not_recognised(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, model = build("qwen3-moe")
+
+    def fail(*each: Any) -> Any:
+        raise RuntimeError("expected more")
+
+    monkeypatch.setattr(type(model.get_submodule(f"model.layers.0.{part}")), "forward", fail)
+    with pytest.raises(NotRecognised, match=r"does not run alone|another router"):
+        recognise_native(model)
+
+
 
 
 def test_a_mixture_that_computes_more_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:

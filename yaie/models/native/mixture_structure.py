@@ -126,15 +126,21 @@ def mixture_of(modules: tuple[nn.Module, ...]) -> MixtureParts:
     )
 
 
-def check_mixture(parts: MixtureParts, modules: tuple[nn.Module, ...]) -> None:
-    """Raise `NotRecognised` unless a mixture computes what its parts say."""
-    rows = _probe(parts.router.weight, _MIXED_ROWS)
-    with torch.no_grad():
-        expected = torch.zeros_like(rows, dtype=torch.float32)
-        for module in modules:
-            found = module(rows[None])
-            expected += (found[0] if isinstance(found, tuple) else found)[0].float()
-        difference = (parts.compute(rows) - expected).norm(dim=-1)
+def check_mixture(parts: MixtureParts, modules: tuple[nn.Module, ...], dtype: torch.dtype) -> None:
+    """Raise `NotRecognised` unless a mixture computes what its parts say.
+
+    `dtype`: the model's, which its router may not share.
+    """
+    rows = _probe(parts.router.weight, _MIXED_ROWS).to(dtype)
+    try:
+        with torch.no_grad():
+            expected = torch.zeros_like(rows, dtype=torch.float32)
+            for module in modules:
+                found = module(rows[None])
+                expected += (found[0] if isinstance(found, tuple) else found)[0].float()
+            difference = (parts.compute(rows) - expected).norm(dim=-1)
+    except Exception as error:  # of a forward that takes more, or rows of another dtype
+        raise NotRecognised(f"{type(modules[0]).__name__} does not run alone: {error}") from error
     if not bool(difference.median() <= _TOLERANCE * expected.norm(dim=-1).median()):
         raise NotRecognised(f"{type(modules[0]).__name__} computes more than its parts")
 
@@ -168,9 +174,12 @@ def _router_of(module: nn.Module, block_bias: torch.Tensor | None) -> Router:
         raise unknown
     rows = _probe(weight, _PROBE_ROWS)
     takes_bias = _CHOICE_BIAS in inspect.signature(router.forward).parameters
-    with torch.no_grad():
-        _, weights, ids = router(rows, block_bias) if takes_bias else router(rows)
-    expected = _spread(ids, weights, len(weight))
+    try:
+        with torch.no_grad():
+            _, weights, ids = router(rows, block_bias) if takes_bias else router(rows)
+        expected = _spread(ids, weights, len(weight))
+    except Exception as error:  # of a forward that takes or returns something else
+        raise unknown from error
     factor = next((float(each) for name in _FACTORS if (each := getattr(router, name, None))), 1.0)
     groups = (getattr(router, "num_group", 1), getattr(router, "topk_group", 1))
     for scores, normalises in product(_SCORES, (True, False)):

@@ -324,7 +324,7 @@ def build_native_decoder(
                 f"the kernel library has no linear layers in {loaded.dtype}; with --dtype "
                 "bfloat16 it runs the model, several times faster"
             )
-        parts = recognise_native(loaded.model)
+        parts = recognise_native(loaded.model, loaded.dtype)
         require_plain_attention(parts, loaded.specs)
     except NotRecognised as reason:
         if exact:

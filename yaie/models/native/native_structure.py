@@ -34,8 +34,8 @@ from yaie.models.native.recurrent_structure import recognise_mixer
 _MOST_FORMATS = 3  # of the projections of queries, keys and values
 
 
-def recognise_native(model: Any) -> DecoderParts:
-    """Return the parts of a decoder that the library runs. Raises `NotRecognised`."""
+def recognise_native(model: Any, dtype: torch.dtype = torch.float32) -> DecoderParts:
+    """Return the parts of a decoder of `dtype` that the library runs. Raises `NotRecognised`."""
     parts = recognise(model)
     # The head's inputs are scaled, a bias is not.
     if parts.logit_factor != 1.0 and parts.head.bias is not None:
@@ -58,7 +58,7 @@ def recognise_native(model: Any) -> DecoderParts:
             require_few_formats(recognise_mixer(layer.mixer))
     others = [layer.mlp.modules for layer in parts.layers if isinstance(layer.mlp, OtherMlps)]
     for modules in others[:1]:  # one of several: it takes longer than evaluating a router
-        check_mixture(mixture_of(modules), modules)
+        check_mixture(mixture_of(modules), modules, dtype)
     _require_rotation_by_halves([layer.attention for layer in parts.attention_layers])
     return parts
 
