@@ -15,7 +15,8 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from benchmarks.attention import Workload
 from benchmarks.exact import step_of
-from tests.conformance.case import save
+from tests.conformance.case import Case, save
+from tests.conformance.recurrent import RECURRENT
 from tests.kernels.forced_set import forced_set
 from tests.models.test_memory import on_linux, resident
 from tests.models.zoo_models import CASES, RECOGNISED, load_case
@@ -113,6 +114,24 @@ def test_attention_beyond_the_decoder_is_not_recognised() -> None:
             require_plain_attention(parts, [*plain[:-1], odd])
     with pytest.raises(NotRecognised, match="attentions"):
         require_plain_attention(parts, plain[:-1])
+@needs_library
+@pytest.mark.parametrize("instruction_set", ROUNDING_SETS)
+def test_gates_are_scaled_before_their_activation(instruction_set: str, tmp_path: Path) -> None:
+    """In bf16 the gated rows go to the next layer as they are rounded."""
+    case = next(each for each in RECURRENT if each.name == "falcon-h1")
+    settings = {**case.settings, "mlp_multipliers": [4.0, 1.0]}
+    save(case := Case("falcon-h1", case.architecture, "", settings), case.build(), tmp_path)
+    config = EngineConfig(model=str(tmp_path), num_slots=256, dtype="bfloat16")
+    loaded = load_model(config)
+    plan = comparison_plan(loaded)
+    expected = choose_executor(loaded, may_pack=False).execute(plan)
+    with forced_set(instruction_set):
+        executor = choose_executor(load_model(config))
+        assert executor.name == "native"
+        found = executor.execute(plan)
+    assert (found - expected).norm() < 0.1 * expected.norm()
+
+
 
 
 @needs_library

@@ -246,7 +246,8 @@ static void gate_task(void* context, int64_t index, Scratch&) {
             if (call.gates) {
                 Vec gate = get(call.gates + row * inner + first, inner - first);
                 bool is_silu = call.target.store == YAIE_SILU_TIMES;
-                gate = is_silu ? sigmoid_times(gate) : gelu_tanh(gate);
+                Vec scaled = gate * call.target.gate_factor;
+                gate = is_silu ? sigmoid_times(scaled) : gelu_tanh(gate);
                 put<false>(y, gate * get(y, inner - first), inner - first);
                 continue;
             }

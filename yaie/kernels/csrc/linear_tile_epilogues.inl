@@ -93,7 +93,8 @@ struct GatedEpilogue {
 
     YAIE_MEMBER void one(Pair sum) {
         const RoundedRows& rounded = *call.target.rounded;
-        __m256bh numbers = _mm512_cvtneps_pbh((__m512)(sigmoid_times(sum.a) * sum.b));
+        Vec gate = sum.a * call.target.gate_factor;
+        __m256bh numbers = _mm512_cvtneps_pbh((__m512)(sigmoid_times(gate) * sum.b));
         __builtin_memcpy(to, &numbers, sizeof numbers);
         to += rounded.row_stride;
         if (++row % kRowsInBlock == 0)
