@@ -16,7 +16,8 @@ from yaie.base.settings import EngineConfig
 from yaie.engine.execution.executor_choice import choose_executor
 from yaie.engine.execution.executor_loading import load_executor
 from yaie.models.load.loader import load_model
-from yaie.models.native.decoder_structure import NotRecognised
+from yaie.models.native import decoder_recognition
+from yaie.models.native.decoder_structure import LayerFactors, NotRecognised
 from yaie.models.native.native_structure import recognise_native
 from yaie.models.native.numerics_check import comparison_plan
 
@@ -38,6 +39,7 @@ MORE = [
     "granite-moe-shared",
     "hy-v3",
     "mellum",
+    "mimo-v2",
     "minimax-m2",
     "solar-open",
 ]
@@ -78,6 +80,8 @@ def test_routers_choose_as_in_transformers(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MORE)
 def test_more_families(name: str, tmp_path: Path) -> None:
     check(tmp_path, name)
+
+
 @needs_library
 def test_routers_in_float32_serve_rows_in_bfloat16(tmp_path: Path) -> None:
     """Transformers keeps the router of GLM-4.5 in float32."""
@@ -103,6 +107,30 @@ def test_a_mixture_that_does_not_run_alone_is_not_recognised(
         recognise_native(model)
 
 
+@needs_library
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_softplus_gates_stay_with_transformers(dtype: str, tmp_path: Path) -> None:
+    """Gates of the kernel library are sigmoids."""
+    save(*build("laguna", num_attention_heads_per_layer=[4] * 4), tmp_path)
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, dtype=dtype))
+    executor = choose_executor(loaded)
+    assert executor.name == "transformers"
+    assert executor.reason.endswith("LagunaAttention computes more than its parts")
+
+
+@needs_library
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_factor_in_attention_is_noticed(
+    dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The logits of a mixture in 16 bits may be off by less than they are by a few experts."""
+    save(*build("mimo-v2"), tmp_path)
+    loaded: Any = load_model(EngineConfig(model=str(tmp_path), num_slots=256, dtype=dtype))
+    factors = LayerFactors()
+    monkeypatch.setattr(decoder_recognition, "_factors_of", lambda *modules: factors)
+    executor = choose_executor(loaded)
+    assert executor.name == "transformers"
+    assert "MiMoV2FlashAttention computes more" in executor.reason
 
 
 def test_a_mixture_that_computes_more_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:

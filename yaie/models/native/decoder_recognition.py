@@ -171,6 +171,7 @@ def _factors_of(layer: Any, attention: Any, mlp: Any) -> LayerFactors:
         (layer, "ssm_out_multiplier"),
         (mlp, "gate_multiplier"),
         (mlp, "down_multiplier"),
+        (attention, "v_scale"),
     )
     return LayerFactors(*(float(getattr(module, name, 1.0)) for module, name in places))
 

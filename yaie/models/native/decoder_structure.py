@@ -158,7 +158,7 @@ class OtherMlps:
 
 @dataclass(frozen=True, slots=True)
 class LayerFactors:
-    """Factors within a layer besides its residual factor (Falcon-H1)."""
+    """Factors within a layer besides its residual factor (Falcon-H1, MiMo-V2-Flash)."""
 
     attention_inputs: float = 1.0
     keys: float = 1.0
@@ -166,6 +166,7 @@ class LayerFactors:
     mixer: float = 1.0  # of what the recurrent layer next to it adds
     gate: float = 1.0  # of the MLP's gate, before the activation
     mlp: float = 1.0  # of what the MLP adds
+    values: float = 1.0  # of attention's values
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from yaie.kvcache.pool import KVPool
 from yaie.kvcache.state_pool import StatePool
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.architecture.row_outputs import RowOutputs
+from yaie.models.native.attention_check import attention_check
 from yaie.models.native.batch_invariance_check import check_exact, not_exact
 from yaie.models.native.decoder_structure import (
     DecoderParts,
@@ -268,7 +269,7 @@ def _pack_layer(
     if isinstance(parts, LayerParts):
         layer.attention_norm = pack_norm(before, factors.attention_inputs)
         layer.norm_after_attention = pack_norm(after)
-        layer.attention_factor = parts.residual_factor * factors.attention
+        layer.attention_factor = parts.residual_factor * factors.attention * factors.values
         layer.score_factor = factors.keys
     return layer
 
@@ -326,18 +327,19 @@ def build_native_decoder(
             )
         parts = recognise_native(loaded.model, loaded.dtype)
         require_plain_attention(parts, loaded.specs)
+        # Batch-invariant attention takes paths without gaps only.
+        plans = comparison_plans(loaded, with_gap=not exact)
+        report("computing a test step of the original")
+        with attention_check(parts, loaded.specs):
+            expected = [execute(plan) for plan in plans]
     except NotRecognised as reason:
         if exact:
             raise not_exact(str(reason)) from None
         level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # slower than need be
         log.log(level, "transformers runs the model: %s", reason)
         return str(reason)
-    # Batch-invariant attention takes paths without gaps only.
-    plans = comparison_plans(loaded, with_gap=not exact)
     is_mixture = any(isinstance(layer.mlp, OtherMlps) for layer in parts.layers)
     is_rounded = loaded.dtype is not torch.float32 and is_mixture
-    report("computing a test step of the original")
-    expected = [execute(plan) for plan in plans]
     decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact, states=states)
     report("comparing packed weights with the original")
     found = [decoder.execute(plan) for plan in plans]

@@ -45,6 +45,8 @@ def recognise_native(model: Any, dtype: torch.dtype = torch.float32) -> DecoderP
     for layer in parts.layers:
         if layer.is_parallel:
             raise NotRecognised("attention and MLP are parallel")
+        if isinstance(layer, LayerParts):
+            _require_place_for_value_factor(layer)
         norms = norms_of(layer)
         if not all(norm.is_rms for norm in norms):
             raise NotRecognised("a layer has other norms than RMSNorm")
@@ -61,6 +63,11 @@ def recognise_native(model: Any, dtype: torch.dtype = torch.float32) -> DecoderP
         check_mixture(mixture_of(modules), modules, dtype)
     _require_rotation_by_halves([layer.attention for layer in parts.attention_layers])
     return parts
+def _require_place_for_value_factor(layer: LayerParts) -> None:
+    """Raise `NotRecognised` unless a factor of values may scale what attention adds instead."""
+    scales = layer.factors.values != 1.0
+    if scales and (layer.norms.after_attention is not None or layer.output.bias() is not None):
+        raise NotRecognised("values are scaled, before a bias or a norm after attention")
 
 
 def norms_of(layer: LayerParts | RecurrentLayerParts) -> list[Norm]:

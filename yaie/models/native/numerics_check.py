@@ -24,7 +24,10 @@ _TOLERANCE_QUANTIZED = 0.4
 # In a pool of low precision, a difference of 1e-7 may round a key or value to its neighbour.
 _TOLERANCE_OF_POOL = {torch.bfloat16: 0.01, torch.float16: 0.002, torch.int8: 0.02}
 # A router in 16 bits may choose another expert after a rounding. With random weights that changes
-# one row's logits by much; a wrong operation changes all rows.
+# one row's logits by much; a wrong operation changes all rows. A missing factor may change them by
+# less than this: `attention_check` compares attention's values and gates of each kind of layer, and
+# `check_mixture` a mixture. A fault in a 16-bit mixture's scores or norms of heads shows above this
+# alone, and in float32 above 1e-4.
 TOLERANCE_OF_EXPERTS = 0.4
 _SHARED, _OWN = 9, 7  # tokens of the comparison's two sequences
 _ROW_FACTOR = 3  # of the bound: the error of a row, in the better of two texts
