@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from benchmarks.attention import Workload
@@ -29,7 +31,7 @@ from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
 from yaie.models.native import decoder_recognition, numerics_check
 from yaie.models.native import native_decoder as rewrite
-from yaie.models.native.decoder_structure import NotRecognised
+from yaie.models.native.decoder_structure import LinearParts, NotRecognised, gated_mlp_of
 from yaie.models.native.native_structure import recognise_native, require_plain_attention
 from yaie.models.native.numerics_check import DecoderDiffers, comparison_plan, far_plan
 from yaie.process.heartbeat import counter_address
@@ -132,6 +134,22 @@ def test_gates_are_scaled_before_their_activation(instruction_set: str, tmp_path
     assert (found - expected).norm() < 0.1 * expected.norm()
 
 
+def test_wide_gates_go_with_norms_of_each_head_alone() -> None:
+    """Norms over all heads expect their queries next to each other; gates are in between."""
+    spec = AttentionSpec(
+        layer=0, num_heads=4, num_kv_heads=2, key_width=16, value_width=16, scale=1.0
+    )
+    for name, changes, reason in [
+        ("qwen3", {}, ""),
+        ("olmo2", {}, "wide gates, and norms over all heads"),
+        ("qwen3", {"has_head_gates": True}, "outputs"),  # with another layer of gates
+    ]:
+        parts = recognise_native(CASES[name].build())
+        layer = parts.attention_layers[0]
+        wide = LinearParts((nn.Linear(64, 128), *layer.qkv.modules[1:]))
+        gated = replace(parts, layers=(replace(layer, qkv=wide, **changes),))
+        with pytest.raises(NotRecognised, match=reason) if reason else nullcontext():
+            require_plain_attention(gated, [spec])
 
 
 @needs_library

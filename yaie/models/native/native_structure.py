@@ -63,6 +63,8 @@ def recognise_native(model: Any, dtype: torch.dtype = torch.float32) -> DecoderP
         check_mixture(mixture_of(modules), modules, dtype)
     _require_rotation_by_halves([layer.attention for layer in parts.attention_layers])
     return parts
+
+
 def _require_place_for_value_factor(layer: LayerParts) -> None:
     """Raise `NotRecognised` unless a factor of values may scale what attention adds instead."""
     scales = layer.factors.values != 1.0
@@ -101,7 +103,9 @@ def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec])
             raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
         if not _are_head_norms(layer, spec):
             raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head or as all")
-        output_gates(layer, spec)
+        gates = output_gates(layer, spec)
+        if gates == OUTPUT_GATES["wide"] and "wide_query_norm" in head_norms(layer, spec.key_width):
+            raise NotRecognised(f"layer {spec.layer} has wide gates, and norms over all heads")
         if len(layer.qkv.split_by_format()) > _MOST_FORMATS:
             raise NotRecognised(f"the projections of layer {spec.layer} have too many formats")
 
@@ -118,7 +122,8 @@ def output_gates(layer: LayerParts, spec: AttentionSpec) -> int:
         return OUTPUT_GATES["head"]
     if outputs == plain and not layer.has_head_gates:
         return OUTPUT_GATES["none"]
-    if outputs == plain + queries and spec.key_width == spec.value_width:
+    is_wide = outputs == plain + queries and not layer.has_head_gates
+    if is_wide and spec.key_width == spec.value_width:
         return OUTPUT_GATES["wide"]
     raise NotRecognised(f"the projections of layer {spec.layer} have {outputs:,} outputs")
 
