@@ -116,6 +116,39 @@ def test_attention_beyond_the_decoder_is_not_recognised() -> None:
             require_plain_attention(parts, [*plain[:-1], odd])
     with pytest.raises(NotRecognised, match="attentions"):
         require_plain_attention(parts, plain[:-1])
+
+
+class _Renamed(nn.Module):
+    """An MLP with LFM2's names, whose activation is no module."""
+
+    def __init__(self, activation: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.w1, self.w3, self.w2 = nn.Linear(16, 32), nn.Linear(16, 32), nn.Linear(32, 16)
+        self.compute = activation
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map [..., 16] to [..., 16]."""
+        y: torch.Tensor = self.w2(self.compute(self.w1(x)) * self.w3(x))
+        return y
+
+
+class _Joined(nn.Module):
+    """An MLP with Granite's names."""
+
+    def __init__(self, activation: nn.Module) -> None:
+        super().__init__()
+        self.activation = activation
+        self.input_linear, self.output_linear = nn.Linear(16, 64), nn.Linear(32, 16)
+
+
+def test_activations_of_renamed_mlps_are_evaluated() -> None:
+    gelu = nn.GELU(approximate="tanh")
+    for activation, name in ((nn.SiLU(), "silu"), (gelu, "gelu"), (nn.ReLU(), None)):
+        for module in (_Joined(activation), _Renamed(activation.forward)):
+            mlp = gated_mlp_of(module)
+            assert (None if mlp is None else mlp.activation) == name
+
+
 @needs_library
 @pytest.mark.parametrize("instruction_set", ROUNDING_SETS)
 def test_gates_are_scaled_before_their_activation(instruction_set: str, tmp_path: Path) -> None:
