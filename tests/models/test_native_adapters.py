@@ -12,24 +12,35 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from tests.adapters import LAYERS, merge, write_adapter
+from tests.conformance.case import save
+from tests.conformance.recurrent import RECURRENT
 from tests.kernels.forced_set import forced_set
 from tests.models.zoo_models import CASES, RECOGNISED, load_case
 from yaie.attention.plan import StepPlan
 from yaie.attention.segment_table import Segment
 from yaie.base.settings import EngineConfig
 from yaie.engine.execution.executor_choice import choose_executor
+from yaie.engine.execution.executor_loading import load_executor
 from yaie.engine.execution.native_executor import NativeExecutor
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kernels.library_search import load
 from yaie.models.adapters.adapter import Adapted, read_adapter
 from yaie.models.architecture.loaded_model import LoadedModel
 from yaie.models.load.loader import load_model
+from yaie.models.native.native_adapters import NativeAdapters
 from yaie.models.native.numerics_check import comparison_plan
 
 pytestmark = pytest.mark.skipif(load() is None, reason="no kernel library")
 
-FEW = ("qwen2", "olmo2", "gemma2", "phi3", "granite")  # biases, norms after, joined layers, factors
-LAYERS_AND_JOINED = (*LAYERS, "self_attn.qkv_proj", "mlp.gate_up_proj")
+FEW = (
+    "qwen2",
+    "olmo2",
+    "gemma2",
+    "phi3",
+    "granite-moe-shared",
+)  # biases, norms after, joined layers, factors
+SHARED = ("shared_mlp.input_linear", "shared_mlp.output_linear")
+LAYERS_AND_JOINED = (*LAYERS, "self_attn.qkv_proj", "mlp.gate_up_proj", *SHARED)
 SETS = ("amx", "bf16", "vnni", "avx512", "avx2", "portable")
 
 
@@ -52,7 +63,10 @@ def off(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in RECOGNISED],
+    [
+        name if name in FEW else pytest.param(name, marks=pytest.mark.slow)
+        for name in (*RECOGNISED, "granite-moe-shared")
+    ],
 )
 def test_a_family_with_an_adapter_equals_merged_weights(name: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path / "model", dtype="float32")
@@ -87,6 +101,53 @@ def test_a_family_with_an_adapter_equals_merged_weights(name: str, tmp_path: Pat
     adapted = executor.execute(replace(plan, adapters=whole))
     assert off(adapted, others.execute(plan)) < 1e-4
     assert off(adapted, plain) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"),
+    [("qwen3.5", LAYERS[:4]), ("lfm3", LAYERS[:3])],  # gates by element and by head
+)
+def test_adapters_next_to_output_gates(name: str, layers: tuple[str, ...], tmp_path: Path) -> None:
+    case = next(each for each in RECURRENT if each.name == name)
+    model = case.build()
+    save(case, model, tmp_path / "model")
+    folder = write_adapter(tmp_path / "adapter", model, seed=3, rank=5, layers=layers)
+    merge(model, folder, 2.0)
+    save(case, model, tmp_path / "merged")
+    executors = []
+    for part in ("model", "merged"):
+        path = str(tmp_path / part)
+        executors.append(native(load_model(EngineConfig(model=path, num_slots=256))))
+    decoder, plan = executors[0].decoder, comparison_plan(executors[0].loaded)
+    plain = decoder.execute(plan).clone()
+    decoder.adapters = NativeAdapters(decoder.structure, torch.float32, decoder.kernels)
+    number = add(decoder.adapters, folder)
+    found = decoder.execute(replace(plan, adapters=np.full(plan.num_rows, number)))
+    assert off(found, executors[1].execute(plan)) < 1e-4
+    assert off(found, plain) > 0.01
+
+
+def test_a_model_whose_adapted_layers_have_no_place_stays_with_transformers(
+    tmp_path: Path,
+) -> None:
+    """An adapter of a shared expert's gate, at a first start and with weights packed before."""
+    model: Any = CASES["qwen2-moe"].build()
+    model.save_pretrained(tmp_path / "model")
+    gate = "mlp.shared_expert_gate"
+    odd = write_adapter(tmp_path / "odd", model, seed=1, layers=(*LAYERS, gate))
+    usual = write_adapter(tmp_path / "usual", model, seed=1)
+    for lora, name in ((odd, "transformers"), (usual, "native"), (odd, "transformers")):
+        config = EngineConfig(
+            model=str(tmp_path / "model"),
+            num_slots=256,
+            lora=f"a={lora}",
+            weights_cache=str(tmp_path / "cache"),
+        )
+        executor, writer = load_executor(config)
+        assert writer is None or writer.wait(60)
+        assert executor.name == name
+        add(executor.adapted, lora)
+        assert name == "native" or f"{gate}, which the library does not" in executor.reason
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,13 @@ def choose_executor(
         )
         return NativeExecutor(loaded, decoder, memory)
     built = build_native_decoder(
-        loaded, memory.pool, kernels, original.execute, exact=exact, states=memory.states
+        loaded,
+        memory.pool,
+        kernels,
+        original.execute,
+        exact=exact,
+        states=memory.states,
+        lora=config.lora if config is not None else "",
     )
     if isinstance(built, NativeDecoder):
         return NativeExecutor(loaded, built, memory)

@@ -24,6 +24,7 @@ from yaie.engine.execution.native_executor import NativeExecutor
 from yaie.engine.execution.transformers_executor import TransformersExecutor
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
+from yaie.models.adapters.adapter import missing_layers
 from yaie.models.architecture.loaded_model import ModelMetadata
 from yaie.models.files.checkpoint import read_config
 from yaie.models.files.encoder_classes import find_encoder
@@ -124,7 +125,13 @@ def _restore(config: EngineConfig, slot: CacheSlot, entry: CacheEntry) -> Execut
         data = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
         entry.load(data.data)
         packed = PackedWeights(entry.header, data)
-        return choose_executor(loaded, config.attention_backend, exact=config.exact, packed=packed)
+        executor = choose_executor(
+            loaded, config.attention_backend, exact=config.exact, packed=packed
+        )
+        adapted = executor.adapted
+        if config.lora and adapted is not None and missing_layers(config.lora, adapted.shapes):
+            return None  # perhaps transformers adapts them
+        return executor
     except YaieError:
         raise
     except OSError as error:

@@ -58,8 +58,10 @@ static ProjectedRows run_layer_attention(Decoding& d, const YaieDecoderLayer& la
     if (d.adapted.num_ranges) {
         RoundedRows rounded = rounded_inputs(d.buffers, *last, rows, normed);
         ThinCall call{normed, &rounded, 1.0f, width, qkv_width, {}, 3, nullptr};
-        int64_t keys = (int64_t)at.num_kv_heads * at.key_width, place = 0;
-        int64_t widths[] = {query_width, keys, qkv_width - query_width - keys};
+        // Wide gates are outputs of the queries' layer; head gates come last, without adapters.
+        int64_t kv_heads = at.num_kv_heads, place = 0;
+        int64_t queries = layer.output_gates == YAIE_WIDE_GATES ? 2 * query_width : query_width;
+        int64_t widths[] = {queries, kv_heads * at.key_width, kv_heads * at.value_width};
         const YaieLowRank YaieAdapterLayer::* products[] = {
             &YaieAdapterLayer::query, &YaieAdapterLayer::key, &YaieAdapterLayer::value};
         for (int i = 0; i < 3; place += widths[i++]) {

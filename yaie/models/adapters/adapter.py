@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ import torch
 from yaie.base.adapter_info import AdapterInfo
 from yaie.base.errors import ModelUnsupported
 from yaie.models.adapters.adapter_files import read_files
-from yaie.models.adapters.adapter_folders import WEIGHTS
+from yaie.models.adapters.adapter_folders import WEIGHTS, read_layers
 from yaie.models.adapters.peft_config import MAX_RANK, PeftConfig, make_peft_config
 from yaie.models.files.checkpoint import ADAPTER_CONFIG
 
@@ -97,7 +97,7 @@ def read_adapter(name: str, folder: Path, adapted: Adapted) -> Adapter:
     layers: dict[str, LowRank] = {}
     shapes = adapted.shapes
     for stored, pair in _pair_up(name, folder / WEIGHTS, files.tensors).items():
-        layer = _name_in_model(stored, shapes)
+        layer = name_in_model(stored, shapes)
         if layer is None:
             raise ModelUnsupported(_no_such_layer(name, stored, config))
         what = f"the adapter {name!r} has {layer}"
@@ -155,10 +155,19 @@ def _pair_up(
     return pairs
 
 
-def _name_in_model(stored: str, shapes: Shapes) -> str | None:
+def missing_layers(lora: str, names: Collection[str]) -> list[str]:
+    """Return the layers that adapters of the setting `lora` change, and that `names` lack.
+
+    They have their names in the files. Raises `ConfigError`.
+    """
+    stored = (layer.removeprefix(_PREFIX) for layer in read_layers(lora))
+    return [each for each in stored if name_in_model(each, names) is None]
+
+
+def name_in_model(stored: str, names: Collection[str]) -> str | None:
     """Return the module that a layer of the file means; None if the model has none."""
     for old, new in _RENAMED:
-        if stored.startswith(old) and (name := new + stored.removeprefix(old)) in shapes:
+        if stored.startswith(old) and (name := new + stored.removeprefix(old)) in names:
             return name
     return None
 

@@ -18,6 +18,7 @@ from yaie.models.files.checkpoint import ADAPTER_CONFIG, read_header
 log = logging.getLogger(__name__)
 
 WEIGHTS = "adapter_model.safetensors"
+_DOWN = ".lora_A"
 
 
 def find_adapters(text: str) -> dict[str, Path]:
@@ -53,11 +54,22 @@ def read_ranks(text: str) -> list[int]:
     for folder in find_adapters(text).values():
         ranks.append(1)
         with contextlib.suppress(ModelUnsupported, OSError):
-            shapes = [
-                each.shape for each in read_header(folder / WEIGHTS) if ".lora_A" in each.name
-            ]
+            shapes = [each.shape for each in read_header(folder / WEIGHTS) if _DOWN in each.name]
             ranks[-1] = max((shape[0] for shape in shapes if len(shape) == 2), default=1)
     return ranks
+
+
+def read_layers(text: str) -> list[str]:
+    """Return the layers that the adapters of `text` change, named as in the files.
+
+    Raises `ConfigError`. Files that cannot be read have none: the load refuses them.
+    """
+    layers: set[str] = set()
+    for folder in find_adapters(text).values():
+        with contextlib.suppress(ModelUnsupported, OSError):
+            names = [each.name for each in read_header(folder / WEIGHTS)]
+            layers |= {name.partition(_DOWN)[0] for name in names if _DOWN in name}
+    return sorted(layers)
 
 
 def keep_adapters(text: str, unloaded: Container[str]) -> str:

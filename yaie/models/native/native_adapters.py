@@ -14,6 +14,7 @@ from torch import nn
 
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.kernels.decoder_structures import (
+    OUTPUT_GATES,
     AdapterLayer,
     AdapterRows,
     Decoder,
@@ -23,8 +24,15 @@ from yaie.kernels.decoder_structures import (
 )
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
-from yaie.models.adapters.adapted_modules import adapter_ranges
-from yaie.models.adapters.adapter import Adapter, LowRank, Shapes
+from yaie.models.adapters.adapted_modules import adapter_ranges, find_adaptable
+from yaie.models.adapters.adapter import Adapter, LowRank, Shapes, missing_layers, name_in_model
+from yaie.models.native.decoder_structure import (
+    DecoderParts,
+    LayerParts,
+    NotRecognised,
+    RecurrentLayerParts,
+)
+from yaie.models.native.native_structure import feed_forward, mlp_of
 
 _TILE_ROWS, _TILE_DEPTH = 16, 32  # of AMX: rows, and bf16 elements in a row
 
@@ -49,7 +57,7 @@ class NativeAdapters:
         self._places = {
             f"model.layers.{index}.{name}": (index, place)
             for index in range(decoder.num_layers)
-            for name, place in _places_of(layers[index]).items()
+            for name, place in _places_of(layers[index], decoder.hidden).items()
         }
         self._num_layers = decoder.num_layers
         self._held: dict[int, tuple[ctypes.Array[AdapterLayer], list[torch.Tensor]]] = {}
@@ -158,31 +166,69 @@ def _pad(rows: torch.Tensor, multiple: int) -> torch.Tensor:
     return nn.functional.pad(rows, (0, -rows.shape[-1] % multiple)).contiguous()
 
 
-def _places_of(layer: DecoderLayer) -> dict[str, _Place]:
+def require_places(model: nn.Module, parts: DecoderParts, lora: str) -> None:
+    """Require that the library adapts all layers that the adapters in `lora` change.
+
+    Raises `NotRecognised` for a layer that transformers adapts alone. Raises `ConfigError`.
+    """
+    placed = {id(module) for layer in parts.layers for module in _adapted_by_library(layer)}
+    adaptable = find_adaptable(model)
+    own = {name for name, module in adaptable.items() if id(module) in placed}
+    for stored in missing_layers(lora, own):
+        if (name := name_in_model(stored, adaptable)) is not None:
+            raise NotRecognised(f"an adapter changes {name}, which the library does not adapt")
+
+
+def _adapted_by_library(layer: LayerParts | RecurrentLayerParts) -> list[nn.Module]:
+    mlp = mlp_of(feed_forward(layer))
+    modules: list[nn.Module] = [] if mlp is None else [*mlp.gate_up.modules, *mlp.down.modules]
+    if isinstance(layer, RecurrentLayerParts):
+        return modules
+    projections = layer.qkv.modules[:-1] if layer.has_head_gates else layer.qkv.modules
+    return [*modules, *projections, *layer.output.modules]
+
+
+def _places_of(layer: DecoderLayer, hidden: int) -> dict[str, _Place]:
     """Return the linear layers of a decoder layer by their names in a model, joined or not."""
-    attention, inner = layer.attention, layer.down.num_inputs
-    hidden = layer.qkv.num_inputs
+    return _places_in_attention(layer, hidden) | _places_in_mlp(layer, hidden)
+
+
+def _places_in_attention(layer: DecoderLayer, hidden: int) -> dict[str, _Place]:
+    attention = layer.attention
+    if not layer.qkv.num_outputs:
+        return {}
+    queries = attention.num_heads * attention.key_width
+    if layer.output_gates == OUTPUT_GATES["wide"]:
+        queries *= 2  # the queries' layer has their gates
     qkv = {
-        "query": attention.num_heads * attention.key_width,
+        "query": queries,
         "key": attention.num_kv_heads * attention.key_width,
         "value": attention.num_kv_heads * attention.value_width,
     }
-    gates = {"gate": inner, "up": inner}
-    found = {
+    return {
         "self_attn.q_proj": _Place(hidden, {"query": qkv["query"]}),
         "self_attn.k_proj": _Place(hidden, {"key": qkv["key"]}),
         "self_attn.v_proj": _Place(hidden, {"value": qkv["value"]}),
         "self_attn.qkv_proj": _Place(hidden, qkv),
         "self_attn.o_proj": _Place(layer.output.num_inputs, {"output": hidden}),
     }
+
+
+def _places_in_mlp(layer: DecoderLayer, hidden: int) -> dict[str, _Place]:
+    inner = layer.down.num_inputs
     if not layer.down.num_outputs:  # experts alone
-        return found
+        return {}
+    gates, down = {"gate": inner, "up": inner}, _Place(inner, {"down": hidden})
+    found = {
+        "shared_mlp.input_linear": _Place(hidden, gates),
+        "shared_mlp.output_linear": down,
+    }
     names = ("mlp.shared_expert", "mlp.shared_experts") if layer.mixture else ("mlp", "shared_mlp")
     for mlp in names:
         found |= {
             f"{mlp}.gate_proj": _Place(hidden, {"gate": inner}),
             f"{mlp}.up_proj": _Place(hidden, {"up": inner}),
             f"{mlp}.gate_up_proj": _Place(hidden, gates),
-            f"{mlp}.down_proj": _Place(inner, {"down": hidden}),
+            f"{mlp}.down_proj": down,
         }
     return found

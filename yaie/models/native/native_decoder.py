@@ -50,7 +50,7 @@ from yaie.models.native.decoder_structure import (
 )
 from yaie.models.native.logits_memory import LogitsMemory
 from yaie.models.native.mixture_structure import MixtureParts
-from yaie.models.native.native_adapters import NativeAdapters
+from yaie.models.native.native_adapters import NativeAdapters, require_places
 from yaie.models.native.native_mixture import pack_mixture
 from yaie.models.native.native_structure import (
     feed_forward,
@@ -313,10 +313,12 @@ def build_native_decoder(
     *,
     exact: bool = False,
     states: StatePool | None = None,
+    lora: str = "",
 ) -> NativeDecoder | str:
     """Pack the model's decoder for the kernel library, or return why it is not recognised.
 
-    `execute` runs the original, which is freed. Raises `DecoderDiffers` if the two disagree, and
+    `execute` runs the original, which is freed; `lora` lists adapters that the decoder must take.
+    Raises `DecoderDiffers` if the two disagree, and
     `ConfigError` if `exact` fails its check.
     """
     try:
@@ -327,6 +329,8 @@ def build_native_decoder(
             )
         parts = recognise_native(loaded.model, loaded.dtype)
         require_plain_attention(parts, loaded.specs)
+        if lora and loaded.model is not None:
+            require_places(loaded.model, parts, lora)
         # Batch-invariant attention takes paths without gaps only.
         plans = comparison_plans(loaded, with_gap=not exact)
         report("computing a test step of the original")
