@@ -34,7 +34,10 @@ def _prompt(*lengths: int) -> np.ndarray:
         ((), ()),
         ((30,), (30,)),
         ((30, 40), (30, 70)),
-        ((30, 5, 40), (35, 75)),  # one of two that are near
+        ((30, 5, 40), (30, 75)),  # one of two that are near, and always the first
+        ((30, 5), (30,)),
+        ((30, 10, 10, 10), (30, 60)),  # a run of short ones
+        ((30, 10, 10, 10, 10, 10), (30, 50, 80)),
         ((100, 20, 30, 40, 50, 60), (100, 190, 240, 300)),  # the first and the last three
     ],
 )
@@ -156,14 +159,19 @@ class _Chats(Bench):
             )
         return step
 
-    def run_chats(self, *, count: int, turns: int, system: int, drops: bool) -> int:
-        """Run all turns; return the computed rows. `drops`: half of an answer is not sent back."""
+    def run_chats(
+        self, *, count: int, turns: int, system: int, drops: bool, user: tuple[int, int]
+    ) -> int:
+        """Run all turns; return the computed rows.
+
+        `drops`: half of an answer is not sent back. `user`: tokens of a user's message.
+        """
         rng = random.Random(count)
         start = [*HEADER, *self._text(rng, system), END, *HEADER]
         chats = [(number, 0, start) for number in range(count)]
         while chats:
             number, turn, history = chats.pop(rng.randrange(min(6, len(chats))))
-            prompt = [*history, *self._text(rng, rng.randint(20, 120)), END, *HEADER]
+            prompt = [*history, *self._text(rng, rng.randint(*user)), END, *HEADER]
             name, new = f"{number}-{turn}", rng.randint(10, 60)
             self.add(name, prompt, max_new=new)
             for _ in range(rng.choice([0, 1])):
@@ -183,6 +191,15 @@ class _Chats(Bench):
         return [100 + rng.randrange(50) for _ in range(count)]
 
 
+def test_a_new_chat_resumes_at_the_end_of_the_system_prompt_before_a_short_message() -> None:
+    bench = _Chats(100)
+    system = [*HEADER, *[1] * 397, END]
+    for name, text in (("first", [7] * 5), ("second", [8] * 5)):
+        bench.add(name, [*system, *HEADER, *text, END, *HEADER], max_new=4)
+        bench.run()
+    assert bench.requests["second"].num_cached == len(system)
+
+
 @large
 @pytest.mark.parametrize(("shared", "own"), [(1_600, 600), (1_500, 700)])
 def test_all_prompts_but_the_first_resume(shared: int, own: int) -> None:
@@ -196,9 +213,12 @@ def test_all_prompts_but_the_first_resume(shared: int, own: int) -> None:
 
 
 @large
+@pytest.mark.parametrize("user", [(20, 120), (3, 12)])
 @pytest.mark.parametrize("drops", [False, True])
-def test_chats_over_one_system_prompt_compute_little_more_than_without_states(drops: bool) -> None:
+def test_chats_over_one_system_prompt_compute_little_more_than_without_states(
+    drops: bool, user: tuple[int, int]
+) -> None:
     """With eight states for each running sequence, at most 1.1 times the rows."""
-    workload = {"count": size(50), "turns": 5, "system": 400, "drops": drops}
+    workload = {"count": size(50), "turns": 5, "system": 400, "drops": drops, "user": user}
     best = _Chats(0).run_chats(**workload)
     assert _Chats(48).run_chats(**workload) <= 1.1 * best

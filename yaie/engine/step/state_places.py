@@ -7,7 +7,6 @@ messages, at the end of a prompt. Regular intervals bound the loss where they pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -22,11 +21,16 @@ def find_borders(prompt: Tokens, turn_ends: Sequence[int]) -> tuple[int, ...]:
     """Return the borders of messages that get a state, ascending.
 
     A border is the position after a token that ends a turn. The first is the system prompt's end; a
-    client may replace the messages after the last ones.
+    client may replace the messages after the last ones. Of borders that are near each other the
+    first has a state, and at the prompt's end the last.
     """
     found = (np.flatnonzero(np.isin(prompt[:-1], turn_ends)) + 1).tolist()
-    apart = [border for border, after in pairwise((*found, len(prompt) + LEAST_GAIN))
-             if after - border >= LEAST_GAIN]  # fmt: skip
+    apart = found[:1]
+    for border in found:
+        if border - apart[-1] >= LEAST_GAIN:
+            apart.append(border)
+    if len(apart) > 1:
+        apart[-1] = found[-1]
     return tuple(sorted({*apart[:1], *apart[-_LAST_BORDERS:]}))
 
 
