@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,25 @@ def test_the_state_that_saves_few_rows_is_evicted_before_one_that_saves_many() -
     assert states.take() != NO_STATE
 
 
+def test_the_last_state_of_a_chat_outlives_old_states_inside_another() -> None:
+    """The states of earlier turns lose their worth when later ones are kept."""
+    states = NodeStates(5)
+    root = Node(None, 0)
+    chat, other = _node(0, 4_000), _node(0, 600)
+    chat.parent = other.parent = root
+    for offset in (1_000, 2_000):
+        states.keep(chat, offset, states.take())
+    states.keep(other, 600, states.take())
+    for offset in (3_000, 4_000):
+        states.keep(chat, offset, states.take())
+    assert states._evict() and states._evict()
+    assert {(node, offset) for node, offset, _ in states.checkpoints()} == {
+        (chat, 3_000),
+        (chat, 4_000),
+        (other, 600),
+    }
+
+
 class _LastRows(FakeModel):
     """A fake model that reads the prefixes of sampled rows only."""
 
@@ -219,6 +239,12 @@ def test_chats_over_one_system_prompt_compute_little_more_than_without_states(
     drops: bool, user: tuple[int, int]
 ) -> None:
     """With eight states for each running sequence, at most 1.1 times the rows."""
-    workload = {"count": size(50), "turns": 5, "system": 400, "drops": drops, "user": user}
+    workload: dict[str, Any] = {
+        "count": size(50),
+        "turns": 5,
+        "system": 400,
+        "drops": drops,
+        "user": user,
+    }
     best = _Chats(0).run_chats(**workload)
     assert _Chats(48).run_chats(**workload) <= 1.1 * best

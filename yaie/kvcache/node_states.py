@@ -18,6 +18,7 @@ NO_STATE = -1  # instead of a slot: a state of zeros
 STATE_INTERVAL = 512  # tokens between the checkpoints of a long path
 _INNER_SHARE = 8  # about one in so many next requests resumes before a path's last state
 _HALF_WORTH = 512  # rows that are worth as many checkpoints of age as there are slots
+_NUM_LOWERED = 2  # checkpoints above a new one that it makes inner ones
 _NEAR = 16  # tokens before a branch, for which a state serves it
 
 
@@ -113,9 +114,19 @@ class NodeStates:
             self._by_node.setdefault(node, {})[offset] = slot
             self._places[slot] = Checkpoint(node, offset)
             self.note_use(slot)
+            self._rank_above(node, offset)
             if is_spaced:
                 self._spaced.add(slot)
                 self._thin(node, (node.start + offset) // STATE_INTERVAL)
+
+    def _rank_above(self, node: Node, offset: int) -> None:
+        """Rank the nearest checkpoints above a new one again: it has lowered their worth."""
+        position = node.start + offset
+        for _ in range(_NUM_LOWERED):
+            position, slot = self.find(node, offset, position - 1)
+            if slot == NO_STATE:
+                return
+            self._ranks[slot] = self._rank(slot)
 
     def _thin(self, node: Node | None, last: int) -> None:
         """Have some checkpoints at intervals above the `last` one evicted first.
