@@ -53,7 +53,7 @@ def test_a_border_replaces_the_end_of_a_prompt_just_behind_it() -> None:
     path = [_node(0, 700)]
     assert _places(path, 0, 700, borders=(100, 698)) == ({100, 698}, {512})
     assert _places(path, 0, 700, borders=(100,)) == ({100, 699}, {512})
-    assert _places(path, 90, 600, above=90, borders=(100, 698)) == (set(), {512})
+    assert _places(path, 90, 600, above=90, borders=(100, 698)) == ({90}, {512})
 
 
 def test_a_branch_replaces_a_border_just_before_it() -> None:
@@ -61,6 +61,14 @@ def test_a_branch_replaces_a_border_just_before_it() -> None:
     path[0].children = {1: path[1], 2: _node(103, 50)}
     assert _places(path, 0, 400, borders=(100, 698)) == ({103}, set())
     assert _places(path, 0, 101, borders=(100, 698)) == (set(), set())  # comes with the next step
+
+
+def test_a_state_just_before_a_branch_is_among_those_it_serves() -> None:
+    path = [_node(0, 515), _node(515, 185)]
+    assert _places(path, 512, 600, above=512, borders=()) == (set(), set())
+    path[0].children = {1: path[1], 2: _node(515, 50)}
+    assert _places(path, 512, 600, above=512, borders=()) == ({512}, set())
+    assert _places(path, 512, 600, above=400, borders=()) == ({515}, set())
 
 
 def _node(start: int, length: int) -> Node:
@@ -93,6 +101,22 @@ def test_the_distances_of_states_at_intervals_double() -> None:
         assert any(distance <= gap <= 2 * distance for gap in gaps), gaps
     states.clear()
     assert states.num_used == 0
+
+
+def test_a_state_at_an_interval_that_a_branch_wants_is_not_evicted_as_surplus() -> None:
+    bench = _Chats(100)
+    shared, place = make_prompt(0, 5_000)[:1_540], 3 * STATE_INTERVAL
+    bench.add("long", [*shared, *[9] * 4_000], max_new=1)
+    bench.run()
+    states = bench.tree.states
+    assert states is not None
+    assert len(states._surplus) > 1
+    bench.add("other", [*shared, *[8] * 4_000], max_new=1)
+    bench.run()
+    assert bench.requests["other"].num_cached == place
+    while states._surplus:
+        states._evict()
+    assert place in {node.start + offset for node, offset, _ in states.checkpoints()}
 
 
 def test_surplus_states_stay_while_there_is_room() -> None:

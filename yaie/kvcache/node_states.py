@@ -108,6 +108,8 @@ class NodeStates:
         """
         if self.has(node, offset):
             self.release(slot)
+            if not is_spaced:
+                self.note_want(node, offset)
         elif slot in self._places:
             raise InvariantViolated(f"state slot {slot} is a checkpoint at two places")
         else:
@@ -118,6 +120,12 @@ class NodeStates:
             if is_spaced:
                 self._spaced.add(slot)
                 self._thin(node, (node.start + offset) // STATE_INTERVAL)
+
+    def note_want(self, node: Node, offset: int) -> None:
+        """Note that a checkpoint is wanted for another reason than its interval."""
+        slot = self._by_node[node][offset]
+        self._spaced.discard(slot)
+        self._surplus.pop(slot, None)
 
     def _rank_above(self, node: Node, offset: int) -> None:
         """Rank the nearest checkpoints above a new one again: it has lowered their worth."""

@@ -144,6 +144,8 @@ class SequenceStates:
                 place = _place_at(path, position)
                 if not self.nodes.has(*place):
                     yield place, bool(is_spaced)
+                elif not is_spaced:
+                    self.nodes.note_want(*place)
 
     def _take_slots(
         self, ends: dict[_Place, list[Sequence]], wanted: dict[_Place, bool]
@@ -208,6 +210,7 @@ class SequenceStates:
         place = _place_at(self._tree.path(sequence.cursor), held.position)
         if held.slot in self.nodes:
             self.nodes.release(held.slot)
+            self.nodes.note_want(*place)
         else:
             self.nodes.keep(*place, held.slot)
 

@@ -46,15 +46,20 @@ def find_places(
     """Return the positions in (first, end] at which states are left, and those at intervals alone.
 
     `path` is a sequence's, whose prompt has `num_prompt` tokens. There is a checkpoint at `above`,
-    at `first` or before.
+    at `first` or before, if it is not 0; it is among the first positions if it serves a branch or a
+    border.
     """
     places: set[int] = set()
     before = above
+    is_wanted = any(0 <= border - before < LEAST_GAIN for border in borders)
     for node in path:
         if node.end >= end + LEAST_GAIN:
             break
-        if node.end - above >= LEAST_GAIN and node.children and len(node.children) > 1:
-            places.add(above := node.end)
+        if node.end >= before and node.children and len(node.children) > 1:
+            if node.end - above >= LEAST_GAIN:
+                places.add(above := node.end)
+            else:
+                is_wanted |= above == before
     # The state at a branch serves what follows a border within some tokens, and the state at a
     # border serves a prompt that ends there.
     places |= {
@@ -67,6 +72,7 @@ def find_places(
         places.add(num_prompt - 1)
     spaced = set(range(first // STATE_INTERVAL * STATE_INTERVAL, end + 1, STATE_INTERVAL))
     return (
-        {place for place in places if first < place <= end},
+        {place for place in places if first < place <= end}
+        | ({before} if is_wanted and before else set()),
         {place for place in spaced - places if first < place <= end},
     )
