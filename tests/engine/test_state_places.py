@@ -165,6 +165,54 @@ def test_the_last_state_of_a_chat_outlives_old_states_inside_another() -> None:
     }
 
 
+class _PlainOrder(NodeStates):
+    """Node states that compare all ranks at each eviction."""
+
+    def _find_lowest(self) -> int:
+        while alone := [slot for slot in self._places if self._holders[slot] == 1]:
+            lowest = min(alone, key=self._ranks.__getitem__)
+            before, self._ranks[lowest] = self._ranks[lowest], self._rank(lowest)
+            if self._ranks[lowest] <= before:
+                return lowest
+        return NO_STATE
+
+
+@large
+def test_states_are_evicted_in_the_order_of_all_ranks() -> None:
+    """Held ones stay."""
+    root = Node(None, 0)
+    nodes = [_node(0, 2_000) for _ in range(6)]
+    for node in nodes:
+        node.parent = root
+        nodes += [_node(2_000, 500)] if len(nodes) < 9 else []
+    for node in nodes[6:]:
+        node.parent = nodes[0]
+    nodes[0].children = dict(enumerate(nodes[6:]))
+    found = []
+    for kind in (NodeStates, _PlainOrder):
+        rng = random.Random(0)
+        states = kind(40)
+        held: list[int] = []
+        log: list[set[tuple[int, int]]] = []
+        for _ in range(size(5_000)):
+            node = rng.choice(nodes)
+            states.keep(node, rng.randrange(1, len(node)), states.take())
+            slot = rng.choice(list(states._places))
+            if rng.random() < 0.2:
+                states.hold(slot)
+                held.append(slot)
+            elif rng.random() < 0.5:
+                states.note_use(slot)
+            if len(held) > 5:
+                states.release(held.pop(rng.randrange(6)))
+            log.append({(nodes.index(at), offset) for at, offset, _ in states.checkpoints()})
+        assert states.num_evicted > len(log) // 2
+        found.append(log)
+        if kind is NodeStates:
+            states.check(nodes)
+    assert found[0] == found[1]
+
+
 class _LastRows(FakeModel):
     """A fake model that reads the prefixes of sampled rows only."""
 

@@ -8,6 +8,7 @@ their own: the slots that no running sequence needs.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ class NodeStates:
         self._clock = 0  # checkpoints made and used
         self._used_at: dict[int, int] = {}  # by slot
         self._ranks: dict[int, float] = {}  # by slot, the lowest is evicted first
+        self._by_rank: list[tuple[float, int]] = []  # heap; entries without their rank are stale
         self._spaced: set[int] = set()  # slots of checkpoints at intervals
         self._surplus: dict[int, None] = {}  # those that are evicted first
 
@@ -134,7 +136,7 @@ class NodeStates:
             position, slot = self.find(node, offset, position - 1)
             if slot == NO_STATE:
                 return
-            self._ranks[slot] = self._rank(slot)
+            self._set_rank(slot, self._rank(slot))
 
     def _thin(self, node: Node | None, last: int) -> None:
         """Have some checkpoints at intervals above the `last` one evicted first.
@@ -162,7 +164,7 @@ class NodeStates:
         if slot in self._places:
             self._clock += 1
             self._used_at[slot] = self._clock
-            self._ranks[slot] = self._rank(slot)
+            self._set_rank(slot, self._rank(slot))
 
     def checkpoints(self) -> Iterator[tuple[Node, int, int]]:
         """Yield node, offset and slot of each checkpoint."""
@@ -174,17 +176,37 @@ class NodeStates:
         """Drop a surplus checkpoint, else the one of the lowest rank."""
         # A slot that a running sequence holds too would not become free.
         victim = next((slot for slot in self._surplus if self._holders[slot] == 1), NO_STATE)
-        while victim == NO_STATE:
-            alone = (slot for slot in self._places if self._holders[slot] == 1)
-            lowest = min(alone, key=self._ranks.__getitem__, default=NO_STATE)
-            if lowest == NO_STATE:
-                return False
-            before, self._ranks[lowest] = self._ranks[lowest], self._rank(lowest)
-            if self._ranks[lowest] <= before:  # else states above it have been evicted meanwhile
-                victim = lowest
+        if victim == NO_STATE and (victim := self._find_lowest()) == NO_STATE:
+            return False
         self._drop(*self._places[victim])
         self.num_evicted += 1
         return True
+
+    def _find_lowest(self) -> int:
+        """Return the slot of the lowest rank that would become free, else -1."""
+        held = []
+        lowest = NO_STATE
+        while self._by_rank and lowest == NO_STATE:
+            entry = rank, slot = heapq.heappop(self._by_rank)
+            if self._ranks.get(slot) != rank:
+                continue
+            if self._holders[slot] > 1:
+                held.append(entry)
+            elif (now := self._rank(slot)) > rank:  # states above it have been evicted meanwhile
+                self._set_rank(slot, now)
+            else:
+                lowest = slot
+        for entry in held:
+            heapq.heappush(self._by_rank, entry)
+        return lowest
+
+    def _set_rank(self, slot: int, rank: float) -> None:
+        if self._ranks.get(slot) != rank:
+            self._ranks[slot] = rank
+            heapq.heappush(self._by_rank, (rank, slot))
+            if len(self._by_rank) > 64 + 2 * len(self._ranks):
+                self._by_rank = [(each, slot) for slot, each in self._ranks.items()]
+                heapq.heapify(self._by_rank)
 
     def _rank(self, slot: int) -> float:
         """Return the last use, later by the checkpoint's worth: by two rounds of slots at most."""
@@ -262,6 +284,8 @@ class NodeStates:
             raise InvariantViolated("a checkpoint has no node")
         if not self._surplus.keys() <= self._spaced <= self._places.keys():
             raise InvariantViolated("a state at an interval is no checkpoint")
+        if not set(self._by_rank) >= {(rank, slot) for slot, rank in self._ranks.items()}:
+            raise InvariantViolated("a checkpoint cannot be evicted")
         free = [slot for slot in range(self.num_slots) if not self._holders[slot]]
         if sorted(self._free) != free:
             raise InvariantViolated("the free state slots are not those without a holder")
