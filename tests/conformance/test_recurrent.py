@@ -178,6 +178,13 @@ def test_refusals(recurrent: RecurrentSubject, capsys: pytest.CaptureFixture[str
     assert said.endswith("try: a larger --state-bytes, or omit it\n") and "0.0 MiB" not in said
 
 
+def test_an_adapter_is_refused_while_the_server_runs(
+    core: EngineCore, recurrent: RecurrentSubject
+) -> None:
+    with pytest.raises(InvalidRequest, match="fused or recurrent"):
+        core.adapters.load("a", str(recurrent.folder))
+
+
 def test_few_states_limit_the_running_sequences(recurrent: RecurrentSubject) -> None:
     core = recurrent.core(state_bytes=5 * recurrent.state_bytes)
     assert (core.info.max_running, core.info.num_states) == (2, 5)

@@ -49,8 +49,9 @@ class EngineAdapters:
         adapted = self._adapted
         if adapted is None:
             raise InvalidRequest(
-                "this engine computes no adapters: its layers are fused, or it is batch-invariant; "
-                "start it without --exact, with --lora FOLDER or (to load none yet) --lora ,",
+                "this engine computes no adapters: its layers are fused or recurrent, or it is "
+                "batch-invariant; start it without --exact, with --lora FOLDER or (to load none "
+                "yet) --lora ,; merge an adapter into a model with recurrent layers",
                 param="lora_path",
             )
         if name in self._by_name and not replaces:

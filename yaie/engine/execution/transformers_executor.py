@@ -199,8 +199,11 @@ class TransformersExecutor:
         return self.memory.advance()
 
     def accept_adapters(self) -> None:
-        """Take adapters from now on, over the layers as they are; fused layers may take them."""
-        if self._fused is not None:
+        """Take adapters from now on, over the layers as they are; fused layers may take them.
+
+        A model with recurrent layers takes none: a layer's rows are not in the step's order.
+        """
+        if self._fused is not None or self.loaded.metadata.states:
             return
         loaded = self.loaded
         assert loaded.model is not None, "a packed model has no original"
