@@ -8,11 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.models.gguf_files import vocabulary_metadata, write_gguf
 from tests.models.gguf_twin_list import TWINS
-from yaie.base.errors import StartupError
+from tests.models.gguf_twins import Twin
+from yaie.base.errors import ModelUnsupported, StartupError
 from yaie.models.files.gguf.header import read_model
 from yaie.models.files.gguf.hf_config import read_gguf_config
 from yaie.models.files.gguf.hf_folder import _texts
@@ -80,7 +82,7 @@ def check(path: Path) -> bool:
 def test_a_damaged_header_is_refused_in_one_line(
     architecture: str, count: int, tmp_path: Path
 ) -> None:
-    twin = next(each for each in TWINS if each.architecture == architecture)
+    twin = twin_of(architecture)
     model = twin.build()
     path = tmp_path / "model.gguf"
     whole = twin.whole_metadata(model.config)
@@ -100,3 +102,62 @@ def test_a_damaged_header_is_refused_in_one_line(
             write_gguf(path, retyped(base, chance), tensors)
         refused += check(path)
     assert refused > count // 4
+
+
+def _with(metadata: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return metadata | {f"{metadata['general.architecture']}.{key}": v for key, v in changes.items()}
+
+
+def twin_of(architecture: str) -> Twin:
+    return next(each for each in TWINS if each.architecture == architecture)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "tensor", "dimensions"),
+    [
+        ("qwen35", "blk.0.attn_qkv.weight", 3),
+        ("qwen35", "blk.0.ssm_conv1d.weight", 3),
+        ("qwen3next", "blk.0.attn_qkv.weight", 4),
+        ("gemma3n", "altup_proj.weight", 2),
+        ("gemma3n", "altup_proj.weight", 4),
+    ],
+)
+def test_a_tensor_with_other_dimensions_is_refused(
+    architecture: str, tensor: str, dimensions: int, tmp_path: Path
+) -> None:
+    twin = twin_of(architecture)
+    model = twin.build()
+    values = twin.tensors(model)[tensor]
+    shape = (len(values), *(2, 1)[: dimensions - 2], -1)
+    path = twin.write(tmp_path / "m.gguf", model, **{tensor: values.reshape(shape)})
+    with pytest.raises(ModelUnsupported, match=f"is damaged: {tensor} has the shape") as refused:
+        read_all(path)
+    assert "\n" not in refused.value.message
+
+
+def test_joined_projections_with_other_dimensions_are_refused(tmp_path: Path) -> None:
+    twin = twin_of("llama")
+    model = twin.build()
+    tensors = twin.tensors(model)
+    names = [f"blk.0.attn_{each}.weight" for each in "qkv"]
+    joined = np.concatenate([tensors[name] for name in names])
+    changes = {**dict.fromkeys(names), "blk.0.attn_qkv.weight": joined[:, None]}
+    path = twin.write(tmp_path / "m.gguf", model, **changes)
+    with pytest.raises(
+        ModelUnsupported, match=r"is damaged: blk\.0\.attn_qkv\.weight has the shape"
+    ):
+        read_all(path)
+
+
+@pytest.mark.parametrize("architecture", (*ARCHITECTURES, *HYBRIDS, "llama"))
+def test_a_model_without_heads_is_refused(architecture: str, tmp_path: Path) -> None:
+    twin = twin_of(architecture)
+    model = twin.build()
+    changes = {"attention.head_count": 0, "attention.key_length": 16}
+    own = {f"{architecture}.{key}": value for key, value in changes.items()}
+    whole = twin.whole_metadata(model.config) | own
+    path = write_gguf(tmp_path / "model.gguf", whole, twin.tensors(model))
+    with pytest.raises(
+        ModelUnsupported, match=r"attention\.head_count is '.*', which is not a size"
+    ):
+        read_all(path)

@@ -54,9 +54,16 @@ def holds_any(tensor: str) -> Read:
     return lambda settings: any(name.endswith(f".{tensor}") for name in settings.tensors)
 
 
-def largest(key: str) -> Read:
+def largest(key: str, least: int = 0) -> Read:
     """Return a reader of the largest of the layers' counts; some layers have none of the things."""
-    return lambda settings: max(settings.list_of(key))
+
+    def read(settings: GgufSettings) -> int:
+        found = max(settings.list_of(key))
+        if found < least:
+            raise settings.damaged(key, "not a size")
+        return found
+
+    return read
 
 
 def one_more(name: str) -> Source:
@@ -123,6 +130,10 @@ def window(settings: GgufSettings) -> int | None:
     return settings.count("attention.sliding_window") or None
 
 
+def _num_attention_heads(settings: GgufSettings) -> int:
+    return settings.size("attention.head_count")
+
+
 def _num_key_value_heads(settings: GgufSettings) -> int:
     return settings.size("attention.head_count_kv", settings.size("attention.head_count"))
 
@@ -185,7 +196,7 @@ FIELDS: Mapping[str, str | Read] = {
     "hidden_size": "embedding_length",
     "intermediate_size": "feed_forward_length",
     "num_hidden_layers": GgufSettings.num_layers,
-    "num_attention_heads": "attention.head_count",
+    "num_attention_heads": _num_attention_heads,
     "num_key_value_heads": _num_key_value_heads,
     "max_position_embeddings": "context_length",
     "head_dim": GgufSettings.head_dim,

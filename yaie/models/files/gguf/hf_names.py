@@ -28,6 +28,7 @@ from yaie.models.files.gguf.tensor_kinds import KINDS
 _IN_BLOCK = re.compile(r"blk\.(\d+)\.")
 _IN_THE_CONFIG = {FREQUENCIES, *FACTORS}
 _OF_IMAGES = ("v.", "mm.", "a.")  # encoders of images and audio, in one file with the text
+_MATRIX = 2  # dimensions
 _QKV, _PARTS_OF_QKV = "attn_qkv", ("attn_q", "attn_k", "attn_v")
 
 
@@ -127,10 +128,12 @@ class _Naming:
         if len(stored) < len(found):
             return  # the loader names tensors that are missing
         if "{}" in name:  # one tensor for each index
-            shape = stored[0].shape[1:]
-            for index in range(stored[0].shape[0]):
-                part = _part(stored[0], index * shape[0], shape[0], shape)
-                yield NamedTensor(name.format(index), shape, (part,))
+            count, *shape = stored[0].shape
+            if len(shape) != _MATRIX:
+                raise self._damaged(stored[0])
+            for index in range(count):
+                part = _part(stored[0], index * shape[0], shape[0], tuple(shape))
+                yield NamedTensor(name.format(index), part.shape, (part,))
             return
         yield self._formed(name, source, stored)
 
@@ -145,13 +148,17 @@ class _Naming:
             if any(each.shape[0] % form.multiple(heads) for each in stored):
                 raise ValueError
             shape = form.shape([each.shape for each in stored], heads)
-        except (IndexError, ValueError):
-            raise ModelUnsupported(
-                f"{self._file.path} is damaged: {whole.name} has the shape {whole.shape} for "
-                f"{heads.count} heads; download it again",
-                code="model_damaged",
-            ) from None
+        except (IndexError, ValueError, ZeroDivisionError):
+            raise self._damaged(whole, heads) from None
         return NamedTensor(name, shape, stored, form_name, heads)
+
+    def _damaged(self, tensor: GgufTensor, heads: Heads | None = None) -> ModelUnsupported:
+        of_heads = "" if heads is None else f" for {heads.count} heads"
+        return ModelUnsupported(
+            f"{self._file.path} is damaged: {tensor.name} has the shape {tensor.shape}{of_heads}; "
+            f"download it again",
+            code="model_damaged",
+        )
 
     def _heads(self, form: str, stored: GgufTensor) -> Heads:
         config = self._config
@@ -176,6 +183,8 @@ class _Naming:
     def _projection(self, whole: GgufTensor, place: int) -> GgufTensor:
         """Return the queries, keys or values of a tensor that holds all three."""
         self.used.add(whole.name)
+        if len(whole.shape) > _MATRIX:
+            raise self._damaged(whole)
         heads, width = self._config["num_attention_heads"], self._config["head_dim"]
         other = self._config["num_key_value_heads"] * width
         rows = [whole.shape[0] - 2 * other, other, other]
@@ -204,9 +213,13 @@ def _split(whole: GgufTensor, counts: Sequence[int]) -> Iterator[GgufTensor]:
 
 
 def _part(whole: GgufTensor, first: int, count: int, shape: Shape) -> GgufTensor:
-    """Return rows of a stored tensor as a stored tensor; a row is its last dimension."""
+    """Return rows of a stored tensor as a stored tensor; a row is its last dimension.
+
+    Raises `ValueError` for a shape of other rows.
+    """
     columns = whole.shape[-1] if len(shape) > 1 else 1
     kind = KINDS[whole.kind]
     nbytes = columns * kind.nbytes // kind.num_values
-    assert prod(shape) == count * columns
+    if prod(shape) != count * columns:
+        raise ValueError
     return replace(whole, shape=shape, first_byte=whole.first_byte + first * nbytes)

@@ -108,7 +108,7 @@ NEMOTRON_H = Family(
         "intermediate_size": largest("feed_forward_length"),
         "num_hidden_layers": GgufSettings.num_layers,
         "layers_block_type": _nemotron_layers,
-        "num_attention_heads": largest("attention.head_count"),
+        "num_attention_heads": largest("attention.head_count", least=1),
         "num_key_value_heads": largest("attention.head_count_kv"),
         "head_dim": GgufSettings.head_dim,
         "max_position_embeddings": "context_length",
