@@ -20,8 +20,7 @@ from yaie.models.quantization.block_weights import BlockWeight, make_q8_0
 from yaie.models.quantization.quantize import RoundedLayer, grouping
 from yaie.models.quantization.quantized_layers import QuantizedLayer
 from yaie.models.quantization.quantized_weights import QuantizedWeight, join
-from yaie.models.quantization.readers import read_dequantized, read_kept
-from yaie.models.quantization.tensor_shapes import damage_error
+from yaie.models.quantization.readers import read_dequantized, read_groups, read_kept
 
 _STACKED = ("values", "scales")  # the tensors of a layer that hold a matrix for each expert
 _UNKNOWN = "its experts are stored in another way"
@@ -103,7 +102,7 @@ class QuantizedParameter:
     def read(self, index: int) -> QuantizedWeight | BlockWeight | torch.Tensor:
         """Return one expert's weights [outputs, inputs], or float32 ones to be rounded.
 
-        Raises `ModelUnsupported` for damaged scales and zero points.
+        Raises `ModelUnsupported` for damaged scales.
         """
         if self.is_rounded:
             parts = [read_dequantized(each, _FILES, torch.float32) for each in self.layers[index]]
@@ -115,12 +114,9 @@ class QuantizedParameter:
         if self.order is not None:
             points = None if points is None else points[self.order]
             values, scales = values[self.order], scales[self.order]
-        layer = self.layers[index][0]
-        if not layer.is_in_q8_0:
-            return QuantizedWeight(weight.bits, values, scales, points)
-        if points is not None:
-            raise damage_error(layer.name, "the config says symmetric, and it has zero points")
-        return make_q8_0(values, scales)
+        if self.layers[index][0].is_in_q8_0:
+            return make_q8_0(values, scales)
+        return QuantizedWeight(weight.bits, values, scales, points)
 
     @property
     def kind(self) -> str | None:
@@ -152,12 +148,12 @@ def find_quantized(
     """Describe a parameter by its quantized layers, which are given by source pattern.
 
     rounds: fp8, and weights that no kernel computes with, are rounded again. Raises
-    `UnknownExperts` for layers that do not make it up, and for weights without a kernel.
+    `UnknownExperts` for layers that do not make it up, and for weights without a kernel;
+    `ModelUnsupported` for damaged scales.
     """
     joined = [each for group in layers.values() for each in group]
     first = joined[0]
-    unlike = (each.no_kernel_because for each in joined if not each.is_in_q8_0)
-    reason = next((why for why in unlike if why is not None), None)
+    reason = next((why for why in map(_why_no_kernel, joined) if why is not None), None)
     is_rounded = rounds and (reason is not None or first.format.kind in ("fp8", "nvfp4"))
     if reason is not None and not rounds:
         raise UnknownExperts(
@@ -174,6 +170,19 @@ def find_quantized(
     order = _order_of(layout, of_first, conversion, is_gated=is_gated, is_stacked=is_stacked)
     names = {tensor.name for each in joined for tensor in each.tensors.values()}
     return QuantizedParameter(experts, names, order, is_rounded)
+
+
+def _why_no_kernel(layer: QuantizedLayer) -> str | None:
+    """Return the reason that no kernel computes with an expert's weights.
+
+    Zero points of 8 bits are read: a config may say symmetric and not be true.
+    """
+    if layer.no_kernel_because is not None and not layer.is_in_q8_0:
+        return layer.no_kernel_because
+    if layer.format.bits != 8 or layer.format.layout == "float8":
+        return None
+    _, points = read_groups(layer, _FILES)
+    return None if points is None else "8 bits with zero points"
 
 
 def _order_of(

@@ -105,6 +105,25 @@ def read_quantized(layer: QuantizedLayer, files: TensorReader) -> QuantizedWeigh
         "mxfp4": _read_mxfp4,
     }
     values, scales, zeros = reader.get(layer.format.layout, _read_gptq)(layer, files)
+    scales, points = _by_group(layer, scales, zeros)
+    return QuantizedWeight(layer.format.bits, values.contiguous(), scales, points)
+
+
+def read_groups(
+    layer: QuantizedLayer, files: TensorReader
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return the scales and zero points of integers with 8 bits, as in their `QuantizedWeight`.
+
+    Raises `ModelUnsupported` for non-finite scales.
+    """
+    reader = {"int-quantized": _groups_of_int, "pack-quantized": _groups_of_packed}
+    return _by_group(layer, *reader.get(layer.format.layout, _groups_of_gptq)(layer, files))
+
+
+def _by_group(
+    layer: QuantizedLayer, scales: torch.Tensor, zeros: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return scales and zero points [outputs, groups]; None: all zero, as the config says."""
     scales = scales.float().expand(layer.num_outputs, layer.num_groups).contiguous()
     if not bool(torch.isfinite(scales).all()):
         raise damage_error(layer.name, "its scales are not finite")
@@ -112,7 +131,7 @@ def read_quantized(layer: QuantizedLayer, files: TensorReader) -> QuantizedWeigh
         zeros = zeros.expand(layer.num_outputs, layer.num_groups).contiguous()
         if layer.format.is_symmetric and not bool(zeros.any()):
             zeros = None
-    return QuantizedWeight(layer.format.bits, values.contiguous(), scales, zeros)
+    return scales, zeros
 
 
 def read_kept(layer: QuantizedLayer, files: TensorReader) -> QuantizedWeight:
@@ -163,6 +182,7 @@ def _read_nvfp4(
     return widen_nvfp4(layer.name, values, scales.float() / of_all, torch.ones(()), dtype)
 
 
+_Groups = tuple[torch.Tensor, torch.Tensor | None]  # scales, zero points
 _Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]  # values, scales, zero points
 
 
@@ -170,33 +190,44 @@ def _read_int(layer: QuantizedLayer, files: TensorReader) -> _Parts:
     values = files.read(layer.tensors["weight"])
     if layer.format.bits == 4 and not -8 <= int(values.min()) <= int(values.max()) <= 7:
         raise damage_error(layer.name, "its 4-bit values exceed the range -8 to 7")
+    return values, *_groups_of_int(layer, files)
+
+
+def _groups_of_int(layer: QuantizedLayer, files: TensorReader) -> _Groups:
     zeros = layer.tensors.get("weight_zero_point")
     points = None if zeros is None else _as_column(files.read(zeros))
-    return values, _as_column(files.read(layer.tensors["weight_scale"])), points
+    return _as_column(files.read(layer.tensors["weight_scale"])), points
 
 
 def _read_packed(layer: QuantizedLayer, files: TensorReader) -> _Parts:
-    bits = layer.format.bits
-    values = _unpack(files.read(layer.tensors["weight_packed"]), bits)[:, : layer.num_inputs]
+    values = _unpack(files.read(layer.tensors["weight_packed"]), layer.format.bits)
+    return values[:, : layer.num_inputs], *_groups_of_packed(layer, files)
+
+
+def _groups_of_packed(layer: QuantizedLayer, files: TensorReader) -> _Groups:
     stored = layer.tensors.get("weight_zero_point")
     zeros = None
     if stored is not None:
         zeros = files.read(stored)
         if zeros.dtype == torch.int32:  # packed along the outputs
-            zeros = _unpack(zeros.T.contiguous(), bits)[:, : layer.num_outputs].T
-    return values, _as_column(files.read(layer.tensors["weight_scale"])), zeros
+            zeros = _unpack(zeros.T.contiguous(), layer.format.bits)[:, : layer.num_outputs].T
+    return _as_column(files.read(layer.tensors["weight_scale"])), zeros
 
 
 def _read_gptq(layer: QuantizedLayer, files: TensorReader) -> _Parts:
+    words = files.read(layer.tensors["qweight"])
+    return _unpack(words.T.contiguous(), layer.format.bits), *_groups_of_gptq(layer, files)
+
+
+def _groups_of_gptq(layer: QuantizedLayer, files: TensorReader) -> _Groups:
     bits = layer.format.bits
-    values = _unpack(files.read(layer.tensors["qweight"]).T.contiguous(), bits)
     words = files.read(layer.tensors["qzeros"])
     if layer.format.layout == "gptq":
         # Add to whole words, with carries, as the one was subtracted from whole words: a stored
         # zero point of -1 borrowed from its neighbours.
         words = words + _ONE_IN_EACH[bits]
     zeros = _unpack(words, bits)[:, : layer.num_outputs]
-    return values, files.read(layer.tensors["scales"]).T, zeros.T
+    return files.read(layer.tensors["scales"]).T, zeros.T
 
 
 def _read_awq(layer: QuantizedLayer, files: TensorReader) -> _Parts:
