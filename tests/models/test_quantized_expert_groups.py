@@ -1,4 +1,4 @@
-"""Experts with 8 bits whose zero points the config denies."""
+"""Experts with 8 bits whose scales or zero points have no kernel: only their numbers tell."""
 
 from __future__ import annotations
 
@@ -42,10 +42,15 @@ def change(root: Path, form: Kind, how: Callable[[Tensors, Tensors], None]) -> t
     return folders
 
 
+def scales_name(stored: Tensors, module: str) -> str:
+    return next(
+        f"{module}.{end}" for end in ("scales", "weight_scale") if f"{module}.{end}" in stored
+    )
+
+
 def scales_of(stored: Tensors, module: str) -> torch.Tensor:
     """Return an expert's scales [outputs, groups]."""
-    ends = ("scales", "weight_scale")
-    name = next(f"{module}.{end}" for end in ends if f"{module}.{end}" in stored)
+    name = scales_name(stored, module)
     return stored[name].T if name.endswith(".scales") else stored[name]
 
 
@@ -80,3 +85,36 @@ def test_zero_points_that_the_config_denies_are_served(
     )
     rounded = start(stored, quantization="int8")
     assert error_of_experts(modules_of(rounded)[MODULE], experts) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("form", "factor"), [(GROUPS, 2.0**-9), (PACKED, 2.0**30), second(GROUPS, 2.0**-30)]
+)
+def test_scales_beyond_float16_are_served(
+    form: Kind, factor: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def scale(stored: Tensors, wide: Tensors) -> None:
+        stored[scales_name(stored, EXPERT)] *= factor
+        wide[f"{EXPERT}.weight"] *= factor
+
+    stored, wide = change(tmp_path, form, scale)
+    check_dequantized(stored, wide)
+    assert "(8 bits in groups with scales beyond float16)" in caplog.text
+
+
+def test_small_scales_that_float16_holds_stay(tmp_path: Path) -> None:
+    """Scales below 2^-14 with few bits, such as bfloat16's."""
+
+    def scale(stored: Tensors, wide: Tensors) -> None:
+        for index in range(4):
+            module = f"{MODULE}.{index}.up_proj"
+            weight, scales = wide[f"{module}.weight"], scales_of(stored, module)
+            each = scales.repeat_interleave(weight.shape[1] // scales.shape[1], 1)
+            wide[f"{module}.weight"] = (weight / each).round() * 2.0**-20
+            stored[scales_name(stored, module)].fill_(2.0**-20)
+
+    stored, wide = change(tmp_path, GROUPS, scale)
+    loaded, twin = start(stored), start(wide, may_pack=False)
+    experts = experts_of(twin.model)  # type: ignore[arg-type]
+    assert len(find_packed(loaded)) == len(experts)
+    assert error_of_experts(modules_of(loaded)[MODULE], experts[MODULE].float()) < 0.04

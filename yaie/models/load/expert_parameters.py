@@ -16,7 +16,7 @@ import torch
 from yaie.models.files.checkpoint import DTYPES, StoredTensor
 from yaie.models.load.unmapped_tensors import UnmappedTensors, empty_like, matrix_of
 from yaie.models.native.packed_experts import ExpertsLayout, UnknownExperts
-from yaie.models.quantization.block_weights import BlockWeight, make_q8_0
+from yaie.models.quantization.block_weights import BlockWeight, fit_in_q8_0, make_q8_0
 from yaie.models.quantization.quantize import RoundedLayer, grouping
 from yaie.models.quantization.quantized_layers import QuantizedLayer
 from yaie.models.quantization.quantized_weights import QuantizedWeight, join
@@ -175,14 +175,19 @@ def find_quantized(
 def _why_no_kernel(layer: QuantizedLayer) -> str | None:
     """Return the reason that no kernel computes with an expert's weights.
 
-    Zero points of 8 bits are read: a config may say symmetric and not be true.
+    Scales and zero points of 8 bits are read: a config may say symmetric and not be true, and
+    Q8_0 has scales in float16.
     """
     if layer.no_kernel_because is not None and not layer.is_in_q8_0:
         return layer.no_kernel_because
     if layer.format.bits != 8 or layer.format.layout == "float8":
         return None
-    _, points = read_groups(layer, _FILES)
-    return None if points is None else "8 bits with zero points"
+    scales, points = read_groups(layer, _FILES)
+    if points is not None:
+        return "8 bits with zero points"
+    if layer.is_in_q8_0 and not fit_in_q8_0(scales):
+        return "8 bits in groups with scales beyond float16"
+    return None
 
 
 def _order_of(

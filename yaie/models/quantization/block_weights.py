@@ -17,6 +17,7 @@ from yaie.kernels.decoder_structures import BLOCKS
 from yaie.models.quantization.block_layout import block_of
 from yaie.models.quantization.quantized_layers import Q8_0_INPUTS
 
+_HALF_PRECISION = 2.0**-11  # the relative error of a float16 that was rounded
 _SLICE_VALUES = 2**20  # decoded at once: the float32 values stay in the processor's cache
 
 
@@ -36,10 +37,19 @@ def decode_rows(kind: str, rows: torch.Tensor) -> torch.Tensor:
     return decoded
 
 
+def fit_in_q8_0(scales: torch.Tensor) -> bool:
+    """Return True if float16 holds float32 scales with its whole precision, or exactly.
+
+    Below 2^-14 it has fewer bits; from 65,520 on it is infinite.
+    """
+    rounded = scales.half().float()
+    return bool(((rounded - scales).abs() <= _HALF_PRECISION * scales.abs()).all())
+
+
 def make_q8_0(values: torch.Tensor, scales: torch.Tensor) -> BlockWeight:
     """Return blocks of int8 values [outputs, inputs] and scales [outputs, groups], in float16.
 
-    A group is a multiple of 32 inputs.
+    A group is a multiple of 32 inputs; the scales fit, see `fit_in_q8_0`.
     """
     outputs, inputs = values.shape
     per_group = inputs // scales.shape[1] // Q8_0_INPUTS
