@@ -58,7 +58,7 @@ def largest(key: str, least: int = 0) -> Read:
     """Return a reader of the largest of the layers' counts; some layers have none of the things."""
 
     def read(settings: GgufSettings) -> int:
-        found = max(settings.list_of(key))
+        found = int(max(settings.list_of(key)))
         if found < least:
             raise settings.damaged(key, "not a size")
         return found
