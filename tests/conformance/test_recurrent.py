@@ -29,7 +29,7 @@ _NATIVE = {
     *("qwen3.5", "qwen3.5-vision", "olmo-hybrid", "lfm2", "bamba"),
     *("granite-hybrid-dense", "granite-hybrid-rope", "granite-hybrid-mamba"),
     *("qwen3.5-moe", "qwen3.5-moe-vision", "qwen3-next", "qwen3-next-heads"),
-    *("lfm3", "falcon-h1", "falcon-h1-norm", "falcon-h1-gate"),
+    *("lfm2-moe", "lfm3", "falcon-h1", "falcon-h1-norm", "falcon-h1-gate"),
 }
 _WITHOUT_KERNELS = {"kimi-linear"}  # transformers computes its recurrent layers
 

@@ -31,7 +31,7 @@ _SCORES: tuple[ScoresName, ...] = ("softmax", "sigmoid")
 
 _ROUTERS = ("gate", "router")
 _SHARED = ("shared_expert", "shared_experts", "shared_mlp")
-_CHOICE_BIAS = "e_score_correction_bias"
+_CHOICE_BIASES = ("e_score_correction_bias", "expert_bias")
 _FACTORS = ("routed_scaling_factor", "router_scaling_factor")
 _PROBE_ROWS = 9
 _MIXED_ROWS = 5
@@ -108,7 +108,7 @@ def mixture_of(modules: tuple[nn.Module, ...]) -> MixtureParts:
     shared = [children.pop(name) for name in _SHARED if name in children] + others
     gate = children.pop("shared_expert_gate", None)
     tensors = {name for name, _ in _own_tensors(block)}
-    if odd := sorted(set(children) | tensors - {_CHOICE_BIAS}):
+    if odd := sorted(set(children) | tensors.difference(_CHOICE_BIASES)):
         raise NotRecognised(f"{type(block).__name__} has {', '.join(odd)}")
     mlp = gated_mlp_of(shared[0]) if len(shared) == 1 else None
     if shared and mlp is None:
@@ -119,7 +119,7 @@ def mixture_of(modules: tuple[nn.Module, ...]) -> MixtureParts:
         except UnknownExperts as reason:
             raise NotRecognised(str(reason)) from None
     return MixtureParts(
-        router=_router_of(router, getattr(block, _CHOICE_BIAS, None)),
+        router=_router_of(router, _choice_bias_of(dict(_own_tensors(block)))),
         experts=experts,
         shared=mlp,
         shared_gate=None if gate is None else _gate_of(gate),
@@ -150,6 +150,11 @@ def _own_tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     yield from module.named_buffers(recurse=False)
 
 
+def _choice_bias_of(tensors: dict[str, torch.Tensor]) -> torch.Tensor | None:
+    """Take the bias of the choice out of a module's tensors."""
+    return next((tensors.pop(name) for name in _CHOICE_BIASES if name in tensors), None)
+
+
 def _gate_of(module: nn.Module) -> torch.Tensor:
     is_linear = isinstance(module, nn.Linear | QuantizedLinear)
     if not is_linear or module.out_features != 1 or module.bias is not None:
@@ -166,14 +171,18 @@ def _router_of(module: nn.Module, block_bias: torch.Tensor | None) -> Router:
     """Return a router; the form of its scores is found by evaluating it."""
     tensors = {name: each.detach() for name, each in _own_tensors(module)}
     weight, bias = tensors.pop("weight", None), tensors.pop("bias", None)
-    choice_bias = tensors.pop(_CHOICE_BIAS, block_bias)
+    choice_bias = _choice_bias_of(tensors)
+    if choice_bias is None:
+        choice_bias = block_bias
     router: Any = module
     number = getattr(router, "top_k", None)
     unknown = NotRecognised(f"{type(module).__name__} is another router than softmax or sigmoid")
     if weight is None or tensors or list(module.children()) or not isinstance(number, int):
         raise unknown
     rows = _probe(weight, _PROBE_ROWS)
-    takes_bias = _CHOICE_BIAS in inspect.signature(router.forward).parameters
+    takes_bias = any(
+        name in _CHOICE_BIASES for name in inspect.signature(router.forward).parameters
+    )
     try:
         with torch.no_grad():
             _, weights, ids = router(rows, block_bias) if takes_bias else router(rows)
