@@ -90,8 +90,8 @@ INT8 = Form("`int8`", 8.2, "0.2 %")
 INT4 = Form("`int4`", 5.3, "5 %")
 Q4_K_M = Form("a Q4_K_M file", 4.9, "not measured")
 
-# Without experts, which are decoded. The loss of rounding is not measured with recurrent layers.
-_RECURRENT_IN_BLOCKS = {"Qwen3_5ForCausalLM", "Lfm2ForCausalLM"}
+# Their files stay in blocks. The loss of rounding is not measured with recurrent layers.
+_RECURRENT_IN_BLOCKS = {"Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Lfm2ForCausalLM"}
 _READ_FROM_GGUF = {twin.as_case().architecture for twin in TWINS}
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -22,7 +22,6 @@ from yaie.models.files.checkpoint import StoredTensor
 from yaie.models.load.expert_parameters import (
     Conversion,
     PlainParameter,
-    QuantizedParameter,
     find_quantized,
     rounded_nbytes,
 )
@@ -38,24 +37,50 @@ _Stored = StoredTensor | QuantizedLayer
 log = logging.getLogger(__name__)
 
 
+class StoredParameter(Protocol):
+    """A parameter that a file stores quantized, or expert by expert in the order of the kernels."""
+
+    @property
+    def names(self) -> set[str]:
+        """The checkpoint's names of all tensors."""
+
+    @property
+    def kind(self) -> str | None:
+        """The type of the weights that stay as they are; None if they are rounded."""
+
+    def nbytes(self, kind: str | None) -> int:
+        """Return the bytes of all experts; `kind`: of weights that are rounded."""
+
+    def read(self, index: int) -> torch.Tensor | QuantizedWeight | BlockWeight:
+        """Return one expert's weights [outputs, inputs] or bias [outputs], gates first."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpertSource:
     """The experts of one layer."""
 
     name: str  # the module of experts in the model
     layout: ExpertsLayout
-    parameters: Mapping[str, PlainParameter | QuantizedParameter]
+    parameters: Mapping[str, PlainParameter | StoredParameter]
 
     @property
     def kinds(self) -> set[str]:
         """The types of weights that stay as they are stored."""
-        found = (each.kind for each in self._quantized)
+        found = (self._kind_of(part) for part in WEIGHTS)
         return {kind for kind in found if kind is not None}
 
     @property
     def is_rounded(self) -> bool:
         """True if weights are rounded as they are read."""
-        return any(getattr(self.parameters[part], "kind", None) is None for part in _WEIGHTS)
+        return any(self.rounds(part) for part in WEIGHTS)
+
+    def rounds(self, part: str) -> bool:
+        """Return True if the weights of a part are rounded as they are read."""
+        return self._kind_of(part) is None
+
+    def _kind_of(self, part: str) -> str | None:
+        parameter = self.parameters[part]
+        return None if isinstance(parameter, PlainParameter) else parameter.kind
 
     def read(self, index: int, part: str) -> torch.Tensor | QuantizedWeight | BlockWeight:
         """Return an expert's weights [outputs, inputs], gates first.
@@ -69,10 +94,11 @@ class ExpertSource:
 
     def read_bias(self, index: int, part: str) -> torch.Tensor | None:
         """Return an expert's bias [outputs], gates first; None if it has none."""
-        parameter = self.parameters.get(part)
-        if not isinstance(parameter, PlainParameter):
+        if part not in self.parameters:
             return None
-        return self._read_plain(index, part, parameter)
+        found = self.read(index, part)
+        assert isinstance(found, torch.Tensor)
+        return found
 
     def _read_plain(self, index: int, part: str, parameter: PlainParameter) -> torch.Tensor:
         found = parameter.read(index)
@@ -103,7 +129,7 @@ class ExpertSource:
             parameter = self.parameters[part]
             if layout.has_bias:
                 total += layout.num_experts * outputs * _BIAS_BYTES
-            if isinstance(parameter, QuantizedParameter):
+            if not isinstance(parameter, PlainParameter):
                 total += parameter.nbytes(kind)
                 continue
             assert kind is not None
@@ -115,15 +141,10 @@ class ExpertSource:
         """The outputs and inputs of an expert's two layers."""
         layout = self.layout
         pairs = ((2 * layout.inner, layout.hidden), (layout.hidden, layout.inner))
-        return dict(zip(_WEIGHTS, pairs, strict=True))
-
-    @property
-    def _quantized(self) -> list[QuantizedParameter]:
-        found = self.parameters.values()
-        return [each for each in found if isinstance(each, QuantizedParameter)]
+        return dict(zip(WEIGHTS, pairs, strict=True))
 
 
-_WEIGHTS = ("gate_up_proj", "down_proj")
+WEIGHTS = ("gate_up_proj", "down_proj")
 
 
 def find_experts(
@@ -149,14 +170,31 @@ def find_experts(
         joined = _join(model, stored)
     except (AttributeError, ImportError, TypeError) as error:
         raise UnknownExperts(f"transformers converts weights in another way: {error}") from error
+
+    def make(name: str, module: nn.Module) -> ExpertSource | None:
+        if not rounds and not _is_quantized(name, joined):
+            return None
+        return _source(name, module, joined, rounds=rounds)
+
+    return gather(modules, make)
+
+
+def gather(
+    modules: Mapping[str, nn.Module], make: Callable[[str, nn.Module], ExpertSource | None]
+) -> list[ExpertSource]:
+    """Return what `make` finds in the modules; log why modules are not packed.
+
+    Raises `UnknownExperts` if `make` does for all modules.
+    """
     found, reasons = [], Counter[str]()
     for name, module in modules.items():
-        if not rounds and not _is_quantized(name, joined):
-            continue
         try:
-            found.append(_source(name, module, joined, rounds=rounds))
+            source = make(name, module)
         except UnknownExperts as reason:
             reasons[str(reason)] += 1
+            continue
+        if source is not None:
+            found.append(source)
     if reasons and not found:
         raise UnknownExperts(next(iter(reasons)))
     for why, count in reasons.items():
@@ -171,7 +209,7 @@ def names_of(experts: Iterable[ExpertSource]) -> set[str]:
 
 def _is_quantized(name: str, joined: Mapping[str, _Joined]) -> bool:
     """Return True if both of a module's weights are quantized."""
-    parts = (joined.get(f"{name}.{part}") for part in _WEIGHTS)
+    parts = (joined.get(f"{name}.{part}") for part in WEIGHTS)
     return all(part is not None and part.is_quantized for part in parts)
 
 
@@ -179,7 +217,7 @@ def _source(
     name: str, module: nn.Module, joined: Mapping[str, _Joined], *, rounds: bool
 ) -> ExpertSource:
     layout = read_layout(module)
-    parameters: dict[str, PlainParameter | QuantizedParameter] = {}
+    parameters: dict[str, PlainParameter | StoredParameter] = {}
     for part, parameter in module.named_parameters():
         found = joined.get(f"{name}.{part}")
         if found is None:

@@ -153,34 +153,34 @@ def build_model(
         "ignore_mismatched_sizes": True,  # reported, and refused with their names
         "generation_config": GenerationConfig(),  # transformers generates nothing here
     }
+    prepared, omitted = prepare_class(model_class, experts), names_of(experts)
     try:
         if folder.checkpoint.gguf is not None and keeps_blocks:
             from yaie.models.quantization.block_model import build_in_blocks
 
-            model, found = build_in_blocks(model_class, folder.checkpoint.gguf, dtype, **how)
+            model, found = build_in_blocks(
+                prepared, folder.checkpoint.gguf, dtype, omitted=omitted, **how
+            )
         elif folder.checkpoint.gguf is not None:
             from yaie.models.files.gguf.hf_weights import unread_weights
 
             tensors = unread_weights(folder.checkpoint.gguf, dtype)
-            model, found = model_class.from_pretrained(None, state_dict=tensors, dtype=dtype, **how)
+            tensors = {name: each for name, each in tensors.items() if name not in omitted}
+            model, found = prepared.from_pretrained(None, state_dict=tensors, dtype=dtype, **how)
         elif layout is None and (folder.checkpoint.is_renamed or experts):
-            left_out = names_of(experts)
             with TensorFiles() as files:
                 tensors = {
                     each.name: files.unread(each)
                     for each in folder.checkpoint.tensors.values()
-                    if each.name not in left_out
+                    if each.name not in omitted
                 }
-                model, found = prepare_class(model_class, experts).from_pretrained(
+                model, found = prepared.from_pretrained(
                     None, state_dict=tensors, dtype=dtype, **how
                 )
-            model.__class__ = model_class
         elif layout is None:
             model, found = model_class.from_pretrained(path, dtype=dtype, **how)
         else:
-            prepared = prepare_class(model_class, experts)
             model, found = build_quantized(prepared, layout, dtype, **how)
-            model.__class__ = model_class
     except StartupError:
         raise
     except Exception as error:  # shapes, names, conversions: errors of many types
@@ -191,6 +191,7 @@ def build_model(
             f"the weights in {path} do not fit {architecture}: {first_line(error)}",
             code="model_damaged",
         ) from error
+    model.__class__ = model_class
     check_report(found, model, folder.checkpoint, path)
     _check_finite(model, path)
     return model.eval().requires_grad_(False)  # type: ignore[no-any-return]

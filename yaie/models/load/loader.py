@@ -69,7 +69,7 @@ from yaie.models.load.weight_sizes import (
     is_gpu,
 )
 from yaie.models.native.packed_cache import CacheEntry
-from yaie.models.quantization.block_layout import BlockLayout, read_block_layout
+from yaie.models.quantization.block_layout import BlockLayout, holds_experts, read_block_layout
 from yaie.models.quantization.calibration import calibrate_model
 from yaie.models.quantization.calibration_plan import plan_calibration
 from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
@@ -244,7 +244,11 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     kernels = packing_kernels(config, device, dtype) if may_pack else None
     experts: tuple[ExpertSource, ...] = ()
     rounds = config.quantization is not None
-    has_experts = source.layout is not None and source.layout.has_experts
+    checkpoint = source.folder.checkpoint
+    if checkpoint.gguf is None:
+        has_experts = source.layout is not None and source.layout.has_experts
+    else:
+        has_experts = config.dtype == "auto" and holds_experts(checkpoint)
     if (is_plain and rounds) or (has_experts and kernels is not None):
         model = build_without_weights(source.architecture, source.hf_config)
         if kernels is not None:
@@ -258,8 +262,8 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         # Experts, most of a mixture, are rounded to nearest; the rest is not worth minutes.
         if source.text is not None and not (experts and source.text.is_default):
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
-    if config.quantization is None and source.folder.checkpoint.gguf is not None:
-        quantized = _choose_blocks(config, source.folder.checkpoint, can_pack=kernels is not None)
+    if config.quantization is None and checkpoint.gguf is not None:
+        quantized = _choose_blocks(config, checkpoint, experts, can_pack=kernels is not None)
     return WeightFormat(
         device=device,
         dtype=dtype,
@@ -274,10 +278,14 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
 
 
 def _choose_blocks(
-    config: EngineConfig, checkpoint: Checkpoint, *, can_pack: bool
+    config: EngineConfig,
+    checkpoint: Checkpoint,
+    experts: Sequence[ExpertSource],
+    *,
+    can_pack: bool,
 ) -> BlockLayout | None:
     """Return the layout in which a GGUF file's layers stay; None: all are decoded to a dtype."""
-    blocks = read_block_layout(checkpoint)
+    blocks = read_block_layout(checkpoint, names_of(experts))
     if blocks is None or (can_pack and config.dtype != "auto"):
         return None
     if not can_pack:

@@ -16,7 +16,7 @@ from torch import nn
 from yaie.base.errors import ModelUnsupported
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
-from yaie.models.load.expert_tensors import ExpertSource, find_experts
+from yaie.models.load.expert_tensors import WEIGHTS, ExpertSource, find_experts
 from yaie.models.load.folder import ModelFolder
 from yaie.models.native.packed_cache import CacheEntry
 from yaie.models.native.packed_experts import Expert, PackedExperts, UnknownExperts
@@ -45,10 +45,13 @@ def experts_to_pack(
 
     model: on the meta device. layout: of a quantized checkpoint. rounds: plain weights are rounded.
     """
-    if folder.checkpoint.gguf is not None:
-        return ()
+    checkpoint = folder.checkpoint
     try:
-        return tuple(find_experts(model, folder.checkpoint.tensors, layout, rounds=rounds))
+        if checkpoint.gguf is not None:
+            from yaie.models.load.block_experts import find_block_experts  # it imports `gguf`
+
+            return tuple(find_block_experts(model, checkpoint.gguf, rounds=rounds))
+        return tuple(find_experts(model, checkpoint.tensors, layout, rounds=rounds))
     except UnknownExperts as reason:
         log.warning("the experts of %s are not packed: %s", architecture, reason)
         return ()
@@ -147,7 +150,8 @@ def _make_packer(library: Library) -> Packer:
 
 def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:
     gate_up, down = (
-        _rounded(source.read(index, part), kind) for part in ("gate_up_proj", "down_proj")
+        _rounded(source.read(index, part), kind if source.rounds(part) else None)
+        for part in WEIGHTS
     )
     biases = (source.read_bias(index, f"{part}_proj_bias") for part in ("gate_up", "down"))
     return Expert(gate_up, down, *biases)
@@ -155,8 +159,8 @@ def _read(source: ExpertSource, index: int, kind: str | None) -> Expert:
 
 def _rounded(
     weight: torch.Tensor | QuantizedWeight | BlockWeight, kind: str | None
-) -> QuantizedWeight | BlockWeight:
-    if not isinstance(weight, torch.Tensor):
+) -> torch.Tensor | QuantizedWeight | BlockWeight:
+    if kind is None:
         return weight
-    assert kind is not None
+    assert isinstance(weight, torch.Tensor)
     return quantize_weight(weight, kind)

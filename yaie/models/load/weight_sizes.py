@@ -87,7 +87,7 @@ def estimate_peak(
     if quantized is None:
         return 0
     if isinstance(quantized, BlockLayout):
-        return quantized.loading_nbytes(wide)
+        return quantized.loading_nbytes(wide) + target.expert_nbytes + target.expert_reading_nbytes
     if target.is_on_gpu:
         return quantized.device_nbytes(wide) + quantized.device_packing_nbytes(wide)
     experts = target.expert_nbytes

@@ -7,6 +7,7 @@ quantized kinds are decoded and held in Q8_0, whose error is far below theirs. T
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -18,7 +19,7 @@ from yaie.models.files.checkpoint import DTYPES, Checkpoint, StoredTensor
 if TYPE_CHECKING:
     from yaie.models.files.gguf.tensor_kinds import TensorKind
 
-_HELD_AS = "Q8_0"  # kinds without a kernel
+HELD_AS = "Q8_0"  # kinds without a kernel
 # Factors that a file packs in 6 bits take a byte once packed: see csrc/block_kinds.inl.
 _PACKED_BYTES = {"Q3_K": 114, "Q4_K": 148, "Q5_K": 180, "IQ4_XS": 138}
 _DECODING_BYTES = 16 * 1024**2  # decoded at once, to compare the packed model
@@ -36,7 +37,7 @@ def held_kind(kind: str) -> str | None:
     """Return the kind in which a tensor of a kind is held; None: in a plain dtype."""
     if kind in BLOCKS:
         return kind
-    return None if kind in DTYPES else _HELD_AS
+    return None if kind in DTYPES else HELD_AS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ class BlockLayout:
         """Return the bytes in memory, with `wide` bytes per plain weight."""
         del packed
         plain = sum(prod(each.shape) for each in self.plain) * wide
-        return plain + sum(map(_held_bytes, self.kept))
+        return plain + sum(
+            held_nbytes(held_kind(each.kind) or HELD_AS, prod(each.shape)) for each in self.kept
+        )
 
     def loading_nbytes(self, wide: int) -> int:
         """Return the peak bytes during loading; stored blocks are pages of the file."""
@@ -67,18 +70,27 @@ class BlockLayout:
         return _DECODING_BYTES
 
 
-def _held_bytes(tensor: StoredTensor) -> int:
-    kind = held_kind(tensor.kind) or _HELD_AS
+def held_nbytes(kind: str, num_weights: int) -> int:
+    """Return the packed bytes of weights in blocks of a kind."""
     block = block_of(kind)
-    return prod(tensor.shape) // block.num_values * _PACKED_BYTES.get(kind, block.nbytes)
+    return num_weights // block.num_values * _PACKED_BYTES.get(kind, block.nbytes)
 
 
-def read_block_layout(checkpoint: Checkpoint) -> BlockLayout | None:
-    """Return the layout of a GGUF checkpoint; None if no tensor has blocks."""
+def read_block_layout(checkpoint: Checkpoint, experts: Collection[str] = ()) -> BlockLayout | None:
+    """Return the layout of a GGUF checkpoint without experts; None if no tensor has blocks.
+
+    experts: names of tensors that are packed expert by expert.
+    """
+    tensors = {name: each for name, each in checkpoint.tensors.items() if name not in experts}
     kept = {
         name: tensor
-        for name, tensor in checkpoint.tensors.items()
+        for name, tensor in tensors.items()
         if len(tensor.shape) == 2 and name.endswith(".weight") and held_kind(tensor.kind)
     }
-    plain = tuple(each for name, each in checkpoint.tensors.items() if name not in kept)
-    return BlockLayout(tuple(kept.values()), plain) if kept else None
+    plain = tuple(each for name, each in tensors.items() if name not in kept)
+    return BlockLayout(tuple(kept.values()), plain) if kept or experts else None
+
+
+def holds_experts(checkpoint: Checkpoint) -> bool:
+    """Return True if a GGUF checkpoint has experts, which its file stacks."""
+    return any(".experts." in name for name in checkpoint.tensors)

@@ -6,29 +6,38 @@ one. Layers in blocks are replaced before; their rows are pages of the file unti
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from gguf.constants import GGMLQuantizationType
-from gguf.quants import quantize
 from torch import nn
 
 from yaie.models.files.gguf.hf_weights import GgufWeights
 from yaie.models.quantization.block_layout import held_kind
-from yaie.models.quantization.block_weights import BlockEmbedding, BlockWeight, decode_rows
+from yaie.models.quantization.block_weights import (
+    BlockEmbedding,
+    BlockWeight,
+    decode_rows,
+    encode_rows,
+)
 from yaie.models.quantization.quantized_weights import QuantizedLinear
 
 _ROWS_AT_ONCE = 4096  # bounds the memory of float32 values between two kinds
 
 
 def build_in_blocks(
-    model_class: Any, path: Path, dtype: torch.dtype, **options: Any
+    model_class: Any,
+    path: Path,
+    dtype: torch.dtype,
+    *,
+    omitted: Collection[str] = (),
+    **options: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """Return the model, and transformers' loading report.
 
+    omitted: names of weights that the class's model lacks.
     options: passed to transformers' `from_pretrained`.
     """
     weights = GgufWeights(path)
@@ -45,6 +54,7 @@ def build_in_blocks(
     tensors: dict[str, Any] = {
         name: torch.empty(0, dtype=dtype) if name in kept else weights.unread(name, dtype)
         for name in weights.named
+        if name not in omitted
     }
     model, report = prepared.from_pretrained(None, state_dict=tensors, dtype=dtype, **options)
     model.__class__ = model_class
@@ -94,5 +104,5 @@ def _blocks_of(weights: GgufWeights, name: str) -> BlockWeight | None:
         parts = []
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             part = decode_rows(stored.kind, rows[first : first + _ROWS_AT_ONCE])
-            parts.append(quantize(part.numpy(), GGMLQuantizationType[kind]))
-        return BlockWeight(kind, torch.from_numpy(np.concatenate(parts)), order)
+            parts.append(encode_rows(kind, part))
+        return BlockWeight(kind, torch.cat(parts), order)

@@ -46,6 +46,14 @@ def fit_in_q8_0(scales: torch.Tensor) -> bool:
     return bool(((rounded - scales).abs() <= _HALF_PRECISION * scales.abs()).all())
 
 
+def encode_rows(kind: str, values: torch.Tensor) -> torch.Tensor:
+    """Return uint8 blocks [rows, bytes] of values [rows, columns], rounded to nearest."""
+    from gguf.constants import GGMLQuantizationType  # see `block_of`
+    from gguf.quants import quantize
+
+    return torch.from_numpy(quantize(values.numpy(), GGMLQuantizationType[kind]))
+
+
 def make_q8_0(values: torch.Tensor, scales: torch.Tensor) -> BlockWeight:
     """Return blocks of int8 values [outputs, inputs] and scales [outputs, groups], in float16.
 
