@@ -133,12 +133,10 @@ class Simulation:
         self.scheduler = Scheduler(
             self.tree,
             clock=lambda: self.now,
-            policy="fcfs" if setting.policy == "depth-first" else setting.policy,
+            policy=DepthFirst() if setting.policy == "depth-first" else setting.policy,
             max_step_rows=setting.max_step_rows,
             max_running=setting.max_running,
         )
-        if setting.policy == "depth-first":
-            self.scheduler.waiting = DepthFirst()
         self._arrivals: list[tuple[float, int, Session, Call]] = []
         self._numbers = itertools.count()
         self._live: dict[str, Live] = {}

@@ -21,13 +21,13 @@ from yaie.base.types import GenerationRequest
 from yaie.engine import core as core_module
 from yaie.engine.grammar.compiler import GrammarCompiler
 from yaie.engine.grammar.matcher import GrammarState
+from yaie.engine.live_sequences import LiveSequences
 from yaie.engine.request import Sequence
 from yaie.engine.sampling import logprobs as logprobs_module
 from yaie.engine.sampling.cpu_sampler import CpuSampler
 from yaie.engine.sampling.logit_rules import LogitBias
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduled_step import SampleTask
-from yaie.engine.scheduler import Scheduler
 
 BAD = "bad"  # its request id, and its grammar's field
 BAD_SEED = 99
@@ -157,7 +157,7 @@ PLACES = {
     "prompt logprobs": Place(
         spoil=_patch(logprobs_module, "token_logprobs", _has_bad_token), in_prompt=True
     ),
-    "growth": Place(spoil=_patch(Scheduler, "_grow", _is_bad_sequence)),
+    "growth": Place(spoil=_patch(LiveSequences, "grow", _is_bad_sequence)),
     "grammar compiler": Place(
         spoil=_patch(GrammarCompiler, "compile", lambda _, grammar: grammar.param == BAD),
         grammar=True,

@@ -39,10 +39,10 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     """Return a file with a few bytes of its header changed, removed or doubled."""
     found = bytearray(data)
     for _ in range(chance.randint(1, 3)):
-        at = chance.randrange(4, len(found))
+        at = chance.randrange(4, max(5, len(found)))
         what = chance.randrange(6)
         if what == 0:
-            found[at] = chance.randrange(256)
+            found[at : at + 1] = bytes([chance.randrange(256)])
         elif what == 1:
             found[at : at + 4] = struct.pack("<I", chance.choice(ODD) % 2**32)
         elif what == 2:

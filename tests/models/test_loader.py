@@ -119,7 +119,7 @@ def test_dynamic_rope_is_refused_as_transformers_reads_it(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "model_type",
-    ["jamba", "kimi_linear", "zamba2", "mamba", "llama4_text", "falcon", "t5"],
+    ["jamba", "zamba2", "mamba", "llama4_text", "falcon", "t5"],
 )
 def test_real_configs_of_refused_families(tmp_path: Path, model_type: str) -> None:
     """Configs as transformers writes them, with any field names."""

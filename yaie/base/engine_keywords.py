@@ -49,6 +49,7 @@ class SettingKeywords(TypedDict, total=False):
     chat_template: str | None
     pooling: Pooling | None
     lora: str
+    max_loras: int | None
     trust_markers: bool
     prefix_cache: bool
     cache_events: CacheEventKind

@@ -40,7 +40,7 @@ class Scheduler:
         tree: RadixTree,
         *,
         clock: Callable[[], float],
-        policy: str = "prefix-aware",
+        policy: str | AdmissionPolicy = "prefix-aware",
         max_step_rows: int = 2048,
         max_running: int = 256,
         queue_timeout_s: float = 0.0,
@@ -60,8 +60,17 @@ class Scheduler:
         self.max_running = max_running
         self.stats = EngineStats()  # counters only; the core adds the gauges
         found = self._matches = MatchCache(tree)
-        self.waiting: AdmissionPolicy = make_policy(
-            policy, found.count_uncached, max_step_rows, lambda: tree.num_free, weights, aging=aging
+        self.waiting: AdmissionPolicy = (
+            make_policy(
+                policy,
+                found.count_uncached,
+                max_step_rows,
+                lambda: tree.num_free,
+                weights,
+                aging=aging,
+            )
+            if isinstance(policy, str)
+            else policy
         )
         self.backlog = Backlog(queue_timeout_s, weights)  # work of the requests in `waiting`
         self.lingering = Lingering(tree, clock)
