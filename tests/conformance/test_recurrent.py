@@ -111,7 +111,7 @@ def test_kernels_compute_the_recurrent_layers(
 
 def test_a_second_start_reads_packed_layers(recurrent: RecurrentSubject, tmp_path: Path) -> None:
     if recurrent.case.name not in _NATIVE:
-        pytest.skip("transformers runs it")
+        pytest.skip("transformers runs this model: no packed weights are cached")
     answers, prompt = [], tuple(range(3, 63))
     for is_restored in (False, True):
         core = recurrent.core(weights_cache=str(tmp_path))

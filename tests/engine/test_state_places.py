@@ -1,4 +1,4 @@
-"""Where states are left: borders of messages, doubling intervals, and rows that chats compute."""
+"""Places of states: borders of messages, doubling intervals, and rows that chats compute."""
 
 from __future__ import annotations
 

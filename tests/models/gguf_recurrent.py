@@ -1,4 +1,4 @@
-"""What llama.cpp's converter does to the weights of recurrent layers, apart from the reader."""
+"""Weights of recurrent layers as llama.cpp's converter writes them, apart from the reader."""
 
 from __future__ import annotations
 
